@@ -1,0 +1,1 @@
+"""PCM on numpy: resampling, mixing, recording, speech edges."""

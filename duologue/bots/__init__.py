@@ -1,0 +1,1 @@
+"""The bot process: the only place that imports Pipecat."""

@@ -1,0 +1,1 @@
+"""What sits in the place of the LLM."""

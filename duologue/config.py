@@ -1,0 +1,1 @@
+"""Settings of bots, bridge and runs: models, loader, order of precedence."""

@@ -1,0 +1,112 @@
+"""The error tree of Duologue.
+
+::
+
+    DuologueError
+    ├── ConfigError            a setting, a flag or a YAML key is wrong
+    ├── FixtureError           a data file is missing, malformed or outside the data root
+    ├── RegistryError          a name is registered twice, or not at all
+    ├── ToolError              raised inside a tool body; becomes a value for the model, never a crash
+    │   ├── ToolRefusal        the tool understood and declined
+    │   └── InvalidArguments   the arguments do not fit the tool
+    ├── BotError               one bot, seen from the bridge (has ``side``, ``request_id``, ``retryable``)
+    │   ├── BotUnavailable     cannot connect, or the connection ended
+    │   ├── BotTimeout         no answer within the bound
+    │   └── ProtocolViolation  an answer that the wire contract does not allow
+    ├── ScenarioError          one attempt cannot be evaluated
+    │   ├── InitializationFailed
+    │   └── ReconcileFailed
+    ├── JudgeError             the judge gave no usable reply (has ``retryable``)
+    └── TraceError             a stored run cannot be read
+"""
+
+from __future__ import annotations
+
+
+class DuologueError(Exception):
+    """Base of every error that Duologue raises on purpose."""
+
+
+class ConfigError(DuologueError):
+    """A setting is wrong. The message names the file, the key and the remedy."""
+
+
+class FixtureError(DuologueError):
+    """A data file is missing, malformed or outside the data root."""
+
+
+class RegistryError(DuologueError):
+    """A name is registered twice, or is not registered."""
+
+
+class ToolError(DuologueError):
+    """Raised inside a tool body; the caller turns it into a result for the model."""
+
+    error_type = "tool_error"
+
+
+class ToolRefusal(ToolError):
+    """The tool understood the request and declined it."""
+
+
+class InvalidArguments(ToolError):
+    """The arguments do not fit the tool."""
+
+    error_type = "invalid_arguments"
+
+
+class BotError(DuologueError):
+    """Something is wrong with one bot, seen from the bridge.
+
+    Args:
+        message: what happened, for a person.
+        side: ``"agent"`` or ``"user"``.
+        request_id: id of the request that was open, if one was.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, *, side: str, request_id: str | None = None) -> None:
+        super().__init__(message)
+        self.side = side
+        self.request_id = request_id
+
+
+class BotUnavailable(BotError):
+    """The bot cannot be reached, or its connection ended."""
+
+    retryable = True
+
+
+class BotTimeout(BotError):
+    """The bot did not answer within the bound."""
+
+    retryable = True
+
+
+class ProtocolViolation(BotError):
+    """The bot sent something that the wire contract does not allow."""
+
+
+class ScenarioError(DuologueError):
+    """One attempt cannot be evaluated."""
+
+
+class InitializationFailed(ScenarioError):
+    """A side could not be put into the scenario's initial state."""
+
+
+class ReconcileFailed(ScenarioError):
+    """The two databases and their shadows could not be kept equal."""
+
+
+class JudgeError(DuologueError):
+    """The judge gave no usable reply."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class TraceError(DuologueError):
+    """A stored run cannot be read."""

@@ -1,0 +1,1 @@
+"""Digests of code, settings, fixtures and prompts, for the header of every trace."""

@@ -1,0 +1,65 @@
+"""How an attempt ended, how it scored, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from duologue.records.record import Record
+
+
+class StopReason(StrEnum):
+    """Why a call ended; apart from how it scored."""
+
+    EXIT = "[EXIT]"
+    TIMEOUT = "[TIMEOUT]"
+    BOT_LOST = "[BOT_LOST]"
+    FAULT = "[FAULT]"
+    INTERRUPTED = "[INTERRUPTED]"
+    NOT_STARTED = "[NOT_STARTED]"
+
+
+class Cause(StrEnum):
+    """Why an attempt is not evaluable."""
+
+    TRANSPORT = "transport"
+    INIT = "init"
+    SYNC = "sync"
+    JUDGE = "judge"
+    USER_SIM = "user_sim"
+    HARNESS = "harness"
+
+
+class OutcomeKind(StrEnum):
+    """The three results of an attempt."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_EVALUABLE = "not_evaluable"
+
+
+class Verdict(Record):
+    """The result of one signal.
+
+    ``passed`` is None when the signal does not apply or could not be computed; ``evaluable`` tells the
+    two apart (False: the evidence it needs is missing). ``evidence`` says what was expected, what was
+    found, and where in the trace (``seq`` numbers).
+    """
+
+    signal: str
+    version: int
+    passed: bool | None
+    evaluable: bool = True
+    score: float | None = None
+    reason: str = ""
+    evidence: dict[str, Any] = Field(default_factory=dict)
+
+
+class Outcome(Record):
+    """The result of an attempt, with the cause when it is not evaluable."""
+
+    kind: OutcomeKind
+    cause: Cause | None = None
+    detail: str = ""

@@ -1,0 +1,11 @@
+"""The base of every validated record."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """A frozen model that rejects unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

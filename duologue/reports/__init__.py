@@ -1,0 +1,1 @@
+"""Views of a stored run: contract files, tables, SegLST."""

@@ -1,0 +1,1 @@
+"""Names to objects, one attempt, many attempts."""

@@ -1,0 +1,1 @@
+"""From (trace, scenario) to verdicts, without bots."""

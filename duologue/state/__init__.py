@@ -1,0 +1,1 @@
+"""Domain databases as plain data: loading, canonical form, digests, initialization."""

@@ -1,0 +1,1 @@
+"""Doubles and checkers shipped with the package."""

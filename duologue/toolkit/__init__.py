@@ -1,0 +1,1 @@
+"""What a domain's tools, predicates and sync rules build on."""

@@ -1,0 +1,110 @@
+"""Both sides' states together: the shadow of a call, and gold replay.
+
+The bridge's shadow, gold replay, the text channel and the conformance checker all use this class, and
+bots use the same tool objects and appliers, so that they agree to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from duologue.errors import InitializationFailed, RegistryError, ScenarioError
+from duologue.records.action import RecordedAction, Side
+from duologue.records.scenario import Scenario
+from duologue.state.side_state import SideState
+from duologue.toolkit.initialization import initialize
+from duologue.toolkit.ledger import Ledger
+from duologue.toolkit.results import ToolOutcome
+from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas
+from duologue.toolkit.tool import find_tool
+
+
+@dataclass(slots=True)
+class DualState:
+    """The agent's and (for dual-side domains) the user's state, kept in sync."""
+
+    domain: str
+    agent: SideState
+    user: SideState | None = None
+    ledgers: dict[Side, Ledger] = field(default_factory=lambda: {side: Ledger() for side in Side})
+
+    @classmethod
+    def for_scenario(cls, scenario: Scenario, *, epoch: str | None = None) -> DualState:
+        """Return both sides initialized as the scenario says, after the first sync.
+
+        Raises:
+            InitializationFailed: an initialization function failed; nothing is half done.
+        """
+        states = {side: SideState(scenario.domain, profile=scenario.profile) for side in Side}
+        for side in Side:
+            actions = [action for action in scenario.initialization_actions if action.side is side]
+            try:
+                initialize(states[side], dict(scenario.side(side).shared_state), actions)
+            except InitializationFailed as error:
+                raise InitializationFailed(f"{scenario.name}, {side} side: {error}") from error
+        user = states[Side.USER] if scenario.has_user_state else None
+        dual = cls(scenario.domain, states[Side.AGENT], user, {side: Ledger(epoch) for side in Side})
+        dual.sync()
+        return dual
+
+    def side(self, side: Side) -> SideState:
+        """Return one side's state; a side without a database has an empty one."""
+        if side is Side.AGENT:
+            return self.agent
+        return self.user if self.user is not None else SideState(self.domain)
+
+    def sync(self) -> Deltas:
+        """Reconcile the two databases in place and return what changed; nothing for single-side domains."""
+        rules = SYNC_RULES.find(self.domain, RULES_NAME)
+        if rules is None or self.user is None:
+            return Deltas()
+        return rules.sync(self.agent, self.user)
+
+    def invoke(self, side: Side, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """Run a tool for ``side`` without syncing, and record it when it is a write.
+
+        Raises:
+            RegistryError: ``side`` has no such tool.
+        """
+        tool = find_tool(self.domain, name)
+        if tool.side not in (None, side):
+            raise RegistryError(f"tool {name!r} belongs to the {tool.side} side, not to the {side} side")
+        outcome = tool.invoke(self.side(side), arguments)
+        if outcome.is_recorded:
+            self.ledgers[side].record(tool, dict(arguments), outcome)
+        return outcome
+
+    def digests(self) -> dict[Side, str | None]:
+        """Return both digests."""
+        return {side: self.side(side).digest() for side in Side}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldReplay:
+    """The end state that the reference solution reaches."""
+
+    state: DualState
+    actions: tuple[RecordedAction, ...]
+
+
+def replay_reference(scenario: Scenario) -> GoldReplay:
+    """Run the scenario's reference actions on its initial state, with a sync after each.
+
+    Raises:
+        ScenarioError: the scenario is broken: a step is unknown, or a tool refused it.
+    """
+    dual = DualState.for_scenario(scenario)
+    actions: list[RecordedAction] = []
+    for step in scenario.reference_actions:
+        try:
+            outcome = dual.invoke(step.side, step.name, step.arguments)
+        except RegistryError as error:
+            raise ScenarioError(f"{scenario.name}: reference action {step.action_id}: {error}") from error
+        if not outcome.ok:
+            raise ScenarioError(f"{scenario.name}: reference action {step.action_id} failed: {outcome.value}")
+        if outcome.is_recorded:
+            actions.append(dual.ledgers[step.side].actions[-1].model_copy(update={"side": step.side}))
+        dual.sync()
+    return GoldReplay(dual, tuple(actions))

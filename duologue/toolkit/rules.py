@@ -1,0 +1,134 @@
+"""What else a domain registers: predicates, initialization functions, sync rules, catalogues."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from duologue.errors import ToolError
+from duologue.records.action import Delta, Side
+from duologue.records.scenario import CatalogueOptions, Scenario
+from duologue.registry import Registry
+from duologue.state.side_state import SideState
+
+Predicate = Callable[..., bool]
+"""``(db, **arguments) -> bool``; raises ToolError for what it cannot decide."""
+
+InitFunction = Callable[..., Any]
+"""``(state, **arguments) -> structured outcome or None``; raises ToolError."""
+
+PREDICATES: Registry[Predicate] = Registry("predicate")
+INIT_FUNCTIONS: Registry[InitFunction] = Registry("initialization function")
+
+
+@dataclass(frozen=True, slots=True)
+class Deltas:
+    """What a sync changed, per side. Empty deltas mean that the sides agreed."""
+
+    agent: Delta = field(default_factory=dict)
+    user: Delta = field(default_factory=dict)
+
+    def side(self, side: Side) -> Delta:
+        """Return one side's delta."""
+        return self.agent if side is Side.AGENT else self.user
+
+    def __bool__(self) -> bool:
+        return bool(self.agent or self.user)
+
+
+SyncFunction = Callable[[SideState, SideState], Deltas]
+"""``(agent, user) -> deltas``; changes both states in place through the same applier that bots use. Idempotent."""
+
+DeltaApplier = Callable[[SideState, Delta], None]
+"""Applies a delta to one side's state, all or nothing; raises ToolError when it does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRules:
+    """A dual-side domain's sync function and the applier its bots use."""
+
+    sync: SyncFunction
+    apply: DeltaApplier
+
+
+SYNC_RULES: Registry[SyncRules] = Registry("sync rules")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """How a domain lists its scenarios. ``profiles[0]`` is the default; ``sources``: upstream data can be read."""
+
+    load: Callable[[CatalogueOptions], Sequence[Scenario]]
+    prefixes: tuple[str, ...]
+    splits: tuple[str, ...] = ("base",)
+    profiles: tuple[str, ...] = ("default",)
+    sources: bool = False
+
+
+CATALOGUES: Registry[Catalogue] = Registry("catalogue")
+
+RULES_NAME = "rules"
+"""The one name under which a domain registers its sync rules and its catalogue."""
+
+
+def predicate(domain: str) -> Callable[[Predicate], Predicate]:
+    """Register a predicate under its function name."""
+
+    def register(function: Predicate) -> Predicate:
+        PREDICATES.register(domain, function.__name__, function, owner=function.__module__)
+        return function
+
+    return register
+
+
+def init_function(domain: str) -> Callable[[InitFunction], InitFunction]:
+    """Register an initialization function under its function name."""
+
+    def register(function: InitFunction) -> InitFunction:
+        INIT_FUNCTIONS.register(domain, function.__name__, function, owner=function.__module__)
+        return function
+
+    return register
+
+
+_SEGMENT = re.compile(r"([A-Za-z0-9_]+)(?:\[([^\[\]]+)\])?")
+
+
+def apply_dotted_delta(state: SideState, delta: Delta) -> None:
+    """Set each dotted path of ``delta`` in ``state.db``; the default applier. All or nothing.
+
+    Raises:
+        ToolError: there is no database, or a path does not exist.
+    """
+    if state.db is None:
+        raise ToolError("no database to apply a delta to")
+    targets = []
+    for path, value in delta.items():
+        *parents, leaf = path.split(".")
+        node: Any = state.db
+        for part in parents:
+            if not isinstance(node, dict) or part not in node:
+                raise ToolError(f"delta path {path!r}: no {part!r}")
+            node = node[part]
+        if not isinstance(node, dict) or leaf not in node:
+            raise ToolError(f"delta path {path!r}: no {leaf!r}")
+        targets.append((node, leaf, value))
+    for node, leaf, value in targets:
+        node[leaf] = value
+
+
+def parse_delta_path(path: str) -> list[tuple[str, str | None]]:
+    """Split ``bills[B1].status`` into ``[("bills", "B1"), ("status", None)]``.
+
+    Raises:
+        ToolError: the path is malformed.
+    """
+    parts = []
+    for segment in path.split("."):
+        match = _SEGMENT.fullmatch(segment)
+        if match is None:
+            raise ToolError(f"malformed delta path {path!r} at {segment!r}")
+        parts.append((match.group(1), match.group(2)))
+    return parts

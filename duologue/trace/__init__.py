@@ -1,0 +1,1 @@
+"""The append-only event log of one attempt: writer and reader."""

@@ -1,0 +1,1 @@
+"""Scenario catalogues, one package per domain: ``scenarios/<domain>/`` (see README.md)."""
