@@ -4,18 +4,25 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check lint types imports pytest clean help
+.PHONY: help install demo test check pytest clean
 
 help:
 	@echo "make demo    install, run four spoken telecom scenarios, print the table"
 	@echo "make test    install, run the checks and the default test suite"
 	@echo "make check   format, lint, types, import rules"
+	@echo "make install the virtual environment $(VENV) alone"
+	@echo "make clean   remove $(VENV) and caches"
 
 $(STAMP): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e ".[local,dev]"
-	touch $(STAMP)
+	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" \
+	  || { echo "Python 3.11, 3.12 or 3.13 is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) \
+	  || { echo "cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[local,dev]"
+	@touch $(STAMP)
+
+install: $(STAMP)
 
 demo: $(STAMP)
 	$(BIN)/python run_evaluation.py --launch --demo
@@ -32,4 +39,4 @@ pytest: $(STAMP)
 test: check pytest
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build *.egg-info

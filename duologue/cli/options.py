@@ -1,0 +1,281 @@
+"""The flags of ``run_evaluation.py``: declared, parsed, checked."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from duologue import __version__
+from duologue.runner.settings import COMPAT_MODES, LaunchSettings, RunSettings, Selection
+
+EXIT_FINISHED = 0
+EXIT_USAGE = 1
+EXIT_BAD_VALUE = 2
+EXIT_NOT_EVALUABLE = 3
+EXIT_INTERRUPTED = 130
+
+FRAME_S = 0.02
+RATE_HZ = 16000
+
+_EPILOG = """\
+stored runs:
+  run_evaluation.py rescore RUN_DIR    score a stored run again, without a call
+
+exit codes:
+  0 finished · 1 usage, unknown name, or nothing ran · 2 bad option value
+  3 finished, but something was not evaluable · 130 stopped with Ctrl-C
+
+environment:
+  DUOLOGUE_TOKEN    shared token of bots and bridge, used unless --auth-token is given
+  DUOLOGUE_DOMAINS  further folders that hold domains
+  EVAL_DATA_ROOT    folder that databases are read from
+"""
+
+
+class OptionError(Exception):
+    """The command line cannot be used; ``exit_code`` says how the program ends."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A parsed command line. ``parsed`` holds every flag by its name, for the record of the run."""
+
+    selection: Selection
+    run: RunSettings
+    is_demo: bool = False
+    is_list: bool = False
+    is_list_domains: bool = False
+    is_quiet: bool = False
+    verbosity: int = 0
+    parsed: dict[str, Any] = field(default_factory=dict)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(message, EXIT_USAGE)
+
+
+def parse_options(argv: Sequence[str]) -> Options:
+    """Return the checked options.
+
+    Raises:
+        OptionError: unknown flags (code 1), bad values (code 2), flags that this version does not have (code 1).
+        SystemExit: after ``--help`` and ``--version``, with code 0.
+    """
+    try:
+        args = build_parser().parse_args(list(argv))
+    except argparse.ArgumentError as error:
+        raise OptionError(str(error), EXIT_BAD_VALUE) from error
+    _refuse_missing_features(args)
+    launch = LaunchSettings(args.agent_config, args.user_config) if args.launch else None
+    selection = Selection(
+        names=tuple(args.scenarios or ()),
+        prefix=args.domain or "",
+        limit=args.limit,
+        split=args.split,
+        source=args.tau2_data,
+        compat=tuple(dict.fromkeys(args.compat)),
+    )
+    run = RunSettings(
+        agent_url=args.agent_url,
+        user_url=args.user_url,
+        token=args.auth_token or os.environ.get("DUOLOGUE_TOKEN") or None,
+        output_dir=args.output_dir,
+        duration_s=args.duration,
+        pause_s=args.pause,
+        pace=args.pace,
+        seed=args.seed,
+        strict_match=args.strict_match,
+        min_agent_turns=args.min_agent_turns,
+        compat=selection.compat,
+        launch=launch,
+    )
+    return Options(
+        selection, run, args.demo, args.list, args.list_domains, args.quiet, args.verbose, parsed=dict(vars(args))
+    )
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with its flags in groups."""
+    parser = _Parser(
+        prog="run_evaluation.py",
+        usage="run_evaluation.py [options]\n       run_evaluation.py rescore RUN_DIR",
+        description="Run spoken conversations between a simulated user bot and an agent bot, and score them.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    parser.add_argument("--version", action="version", version=f"duologue {__version__}")
+    for add_group in (_add_scenarios, _add_bots, _add_call, _add_scoring, _add_output, _add_judge):
+        add_group(parser)
+    return parser
+
+
+def _add_scenarios(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which scenarios (all, unless named)")
+    group.add_argument("--scenarios", nargs="+", metavar="NAME", help="exact names; wins over --domain")
+    group.add_argument("--domain", metavar="D", help="the scenarios whose name begins with D__")
+    group.add_argument("--demo", action="store_true", help="the short fixed list that shows what a run looks like")
+    group.add_argument("--limit", type=_whole(1), metavar="N", help="only the first N")
+    group.add_argument("--split", default="base", help="named subset of a domain (%(default)s)")
+    group.add_argument(
+        "--tau2-data", metavar="PATH", help="your own copy of tau2-bench: a checkout, or 'package' if it is installed"
+    )
+    group.add_argument("--list", action="store_true", help="print the names and stop")
+    group.add_argument("--list-domains", action="store_true", help="print how many scenarios each prefix has and stop")
+
+
+def _add_bots(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the two bots")
+    group.add_argument("--user-url", type=_url, default="ws://localhost:8766", help="user bot (%(default)s)")
+    group.add_argument("--agent-url", type=_url, default="ws://localhost:8765", help="agent bot (%(default)s)")
+    group.add_argument("--launch", action="store_true", help="start both bots on free ports, and stop them at the end")
+    configs = Path("server_configs")
+    group.add_argument(
+        "--agent-config", type=Path, default=configs / "agent.yaml", help="with --launch (%(default)s)", metavar="YAML"
+    )
+    group.add_argument(
+        "--user-config", type=Path, default=configs / "user.yaml", help="with --launch (%(default)s)", metavar="YAML"
+    )
+    group.add_argument("--auth-token", metavar="TOKEN", help="shared token that the bots ask for")
+
+
+def _add_call(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the call")
+    group.add_argument(
+        "--duration", type=_number(0, above=True), metavar="S", help="media seconds, instead of each scenario's own"
+    )
+    group.add_argument(
+        "--pace",
+        choices=("free", "wall"),
+        default="free",
+        help="free: as fast as the machine can; wall: real time (%(default)s)",
+    )
+    group.add_argument("--pause", type=_number(0), default=0.0, metavar="S", help="wait before each call (%(default)s)")
+    group.add_argument("--seed", type=_whole(0), default=0, help="written into every trace (%(default)s)")
+    group.add_argument(
+        "--audio-chunk-in-seconds",
+        type=_exactly(FRAME_S, "calls are in lock-step, one frame is 20 ms"),
+        default=FRAME_S,
+        metavar="S",
+        help="length of an audio frame; only %(default)s",
+    )
+    group.add_argument(
+        "--output-sample-rate",
+        type=_exactly(RATE_HZ, "recordings keep the rate of the call, convert a copy instead"),
+        default=RATE_HZ,
+        metavar="HZ",
+        help="rate of the recording; only %(default)s",
+    )
+
+
+def _add_scoring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scoring")
+    group.add_argument(
+        "--compat",
+        action="append",
+        default=[],
+        choices=COMPAT_MODES,
+        help="reference: old gating and float rules; tau2: upstream's rule profile; may be given twice",
+    )
+    group.add_argument("--strict-match", action="store_true", help="writes beyond the expected ones fail action match")
+    group.add_argument(
+        "--min-agent-turns",
+        type=_whole(0),
+        default=3,
+        metavar="N",
+        help="fewer LLM calls of the agent than this fail a scenario, 0 turns it off (%(default)s)",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--output-dir", type=Path, default=Path("./eval_results"), metavar="DIR", help="parent of runs (%(default)s)"
+    )
+    group.add_argument("--quiet", action="store_true", help="only the final table and the paths")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="utterances and tools in plain output")
+    group.add_argument("--resume", metavar="TS", help="not available in this version")
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("judge (off: not available in this version; values are checked)")
+    group.add_argument("--judge-url", default="", metavar="URL", help="empty: no judge")
+    group.add_argument("--judge-model", default="nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", metavar="NAME")
+    group.add_argument("--judge-api-key", metavar="KEY")
+    group.add_argument("--judge-api-key-name", default="JUDGE_API_KEY", metavar="VARIABLE")
+    group.add_argument("--judge-threshold", type=_number(0, 1), default=0.9, metavar="X", help="0 to 1 (%(default)s)")
+    group.add_argument("--judge-timeout", type=_number(0, above=True), default=120.0, metavar="S")
+    group.add_argument("--judge-max-tokens", type=_whole(1), default=100000, metavar="N")
+    group.add_argument("--judge-thinking-token-budget", type=_whole(1), metavar="N")
+    group.add_argument("--judge-temperature", type=_number(0), default=1.0, metavar="X")
+    group.add_argument("--judge-top-p", type=_number(0, 1), default=0.95, metavar="X")
+    group.add_argument("--judge-seed", type=_whole(0), default=42, metavar="N")
+    group.add_argument("--judge-include-conversation", action="store_true")
+    group.add_argument("--judge-compact-context", action="store_true")
+    group.add_argument("--judge-context-message-limit", type=_whole(1), default=40, metavar="N")
+    group.add_argument("--judge-context-system-string-limit", type=_whole(1), default=2500, metavar="N")
+    group.add_argument("--judge-context-string-limit", type=_whole(1), default=6000, metavar="N")
+
+
+def _refuse_missing_features(args: argparse.Namespace) -> None:
+    if args.judge_url:
+        raise OptionError("--judge-url: the judge is not available in this version; leave it out", EXIT_USAGE)
+    if args.resume:
+        raise OptionError("--resume: not available in this version; start a new run", EXIT_USAGE)
+    if args.demo and (args.scenarios or args.domain):
+        raise OptionError("--demo is a fixed list; leave out --scenarios and --domain", EXIT_USAGE)
+
+
+def _number(low: float, high: float = math.inf, *, above: bool = False) -> Callable[[str], float]:
+    bounds = f"a number {'above' if above else 'from'} {low:g}" + ("" if math.isinf(high) else f" to {high:g}")
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < low or value > high or (above and value == low):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {bounds}")
+        return value
+
+    return parse
+
+
+def _whole(low: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if value < low:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low}")
+        return value
+
+    return parse
+
+
+def _exactly(only: float, why: str) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        value = _number(0)(text)
+        if value != only:
+            raise argparse.ArgumentTypeError(f"{text} is not supported, only {only:g}: {why}")
+        return only
+
+    return parse
+
+
+def _url(text: str) -> str:
+    if not text.startswith(("ws://", "wss://")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a WebSocket address like ws://localhost:8765")
+    return text

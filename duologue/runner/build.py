@@ -1,0 +1,98 @@
+"""Names to objects: domains, catalogues, scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from duologue.errors import ConfigError, DuologueError, ScenarioError
+from duologue.records.scenario import CatalogueOptions, Scenario
+from duologue.registry import available_domains, load_domain
+from duologue.runner.selection import prefix_of, select_scenarios
+from duologue.runner.settings import RunSettings, Selection
+from duologue.state.fixtures import data_file
+from duologue.toolkit.dual_state import replay_reference
+from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue
+
+DEMO_LIST = "demo.txt"
+
+
+def load_catalogues() -> dict[str, Catalogue]:
+    """Load every domain under the domain roots and return the catalogues by domain name.
+
+    A domain without a catalogue has no scenarios and is left out.
+    """
+    found = {}
+    for domain in available_domains():
+        load_domain(domain)
+        catalogue = CATALOGUES.find(domain, RULES_NAME)
+        if catalogue is not None:
+            found[domain] = catalogue
+    return found
+
+
+def build_scenarios(selection: Selection) -> list[Scenario]:
+    """Return the scenarios that ``selection`` asks for, in order.
+
+    Raises:
+        RegistryError: a name or a prefix is unknown.
+        ConfigError: a domain lacks the split, the profile or the upstream source that is asked for.
+        FixtureError: a data file is missing or malformed.
+    """
+    catalogues = load_catalogues()
+    wanted = {prefix_of(name) for name in selection.names} or {selection.prefix}
+    chosen = {domain: cat for domain, cat in catalogues.items() if wanted & set(cat.prefixes)}
+    is_filtered = bool(selection.names or selection.prefix)
+    if is_filtered and wanted <= {prefix for cat in chosen.values() for prefix in cat.prefixes}:
+        catalogues = chosen
+    scenarios = list(_load_all(catalogues, selection))
+    return select_scenarios(scenarios, names=selection.names, prefix=selection.prefix, limit=selection.limit)
+
+
+def _load_all(catalogues: dict[str, Catalogue], selection: Selection) -> Iterable[Scenario]:
+    for domain, catalogue in catalogues.items():
+        yield from catalogue.load(_catalogue_options(domain, catalogue, selection))
+
+
+def _catalogue_options(domain: str, catalogue: Catalogue, selection: Selection) -> CatalogueOptions:
+    if selection.split not in catalogue.splits:
+        raise ConfigError(f"--split {selection.split}: domain {domain} has {', '.join(catalogue.splits)}")
+    if selection.source is not None and not catalogue.sources:
+        raise ConfigError(f"--tau2-data: domain {domain} reads no upstream data; leave the option out")
+    profile = catalogue.profiles[0]
+    if "tau2" in selection.compat:
+        if "tau2" not in catalogue.profiles:
+            raise ConfigError(f"--compat tau2: domain {domain} has only {', '.join(catalogue.profiles)}")
+        profile = "tau2"
+    return CatalogueOptions(split=selection.split, profile=profile, source=selection.source)
+
+
+def demo_names() -> tuple[str, ...]:
+    """Return the scenario names listed in ``demo.txt`` under the data root; ``#`` starts a comment."""
+    lines = data_file(DEMO_LIST).read_text(encoding="utf-8").splitlines()
+    return tuple(name for line in lines if (name := line.split("#", 1)[0].strip()))
+
+
+def apply_run_settings(scenarios: Sequence[Scenario], settings: RunSettings) -> list[Scenario]:
+    """Return the scenarios with the run's overrides: duration and strict matching."""
+    changes: dict[str, object] = {}
+    if settings.duration_s is not None:
+        changes["max_duration_s"] = settings.duration_s
+    if settings.strict_match:
+        changes["disallow_extra_items"] = True
+    return [scenario.model_copy(update=changes) for scenario in scenarios]
+
+
+def check_scenarios(scenarios: Sequence[Scenario]) -> None:
+    """Replay every reference solution, so that a broken scenario is found before a call starts.
+
+    Raises:
+        ScenarioError: one line for each broken scenario.
+    """
+    broken = []
+    for scenario in scenarios:
+        try:
+            replay_reference(scenario)
+        except DuologueError as error:
+            broken.append(str(error) if scenario.name in str(error) else f"{scenario.name}: {error}")
+    if broken:
+        raise ScenarioError("broken scenarios, nothing was run:\n" + "\n".join(broken))

@@ -1,0 +1,98 @@
+"""The run directory: its name, the scenario folders, the record of how the run was started."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+RUN_ARGS = "run_args.json"
+REDACTED = "<redacted>"
+_MAX_NAME = 240
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+_SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
+_URL_SECRET = re.compile(r"(?<=[?&]token=)[^&\s]+|(?<=://)[^/@\s]+(?=@)")
+
+
+def create_run_dir(output_dir: Path, started: datetime) -> Path:
+    """Create and return ``eval_<YYYYmmdd_HHMMSS>`` (UTC); a number is added when it exists."""
+    stem = f"eval_{started:%Y%m%d_%H%M%S}"
+    number = 1
+    while True:
+        run_dir = output_dir / (stem if number == 1 else f"{stem}_{number}")
+        try:
+            run_dir.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            continue
+        return run_dir
+
+
+def folder_names(names: Sequence[str]) -> list[str]:
+    """Return one folder name for each scenario name; the scenario name itself wherever a file system allows it."""
+    taken: set[str] = set()
+    folders = []
+    for name in names:
+        stem = _UNSAFE.sub("_", name)[:_MAX_NAME].lstrip(".") or "scenario"
+        folder, number = stem, 1
+        while folder.lower() in taken:
+            number += 1
+            folder = f"{stem}_{number}"
+        taken.add(folder.lower())
+        folders.append(folder)
+    return folders
+
+
+def redact_argv(argv: Sequence[str]) -> list[str]:
+    """Return the command line with the values of secret options replaced."""
+    shown: list[str] = []
+    hide_next = False
+    for word in argv:
+        option, equals, _ = word.partition("=")
+        is_secret = option.startswith("--") and _SECRET.search(option) is not None
+        if hide_next and not word.startswith("--"):
+            shown.append(REDACTED)
+        elif is_secret and equals:
+            shown.append(f"{option}={REDACTED}")
+        else:
+            shown.append(_redact_url(word))
+        hide_next = is_secret and not equals
+    return shown
+
+
+def redact_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``values`` with those under secret names replaced, unless they are empty."""
+    return {
+        key: REDACTED if value and _SECRET.search(key) else _redact_url(value) if isinstance(value, str) else value
+        for key, value in values.items()
+    }
+
+
+def _redact_url(text: str) -> str:
+    return _URL_SECRET.sub(REDACTED, text)
+
+
+def write_run_args(
+    run_dir: Path, *, started: datetime, argv: Sequence[str], parsed: Mapping[str, Any], names: Sequence[str]
+) -> None:
+    """Write ``run_args.json``: one invocation with its arguments and the scenarios it resolved to, secrets redacted."""
+    invocation = {
+        "started_at": started.isoformat(),
+        "argv": redact_argv(argv),
+        "parsed_args": redact_values(parsed),
+        "environment": redact_values(_duologue_environment()),
+        "resolved_scenario_count": len(names),
+        "resolved_scenario_names": list(names),
+    }
+    text = json.dumps({"invocations": [invocation]}, indent=2, ensure_ascii=False, default=str)
+    temporary = run_dir / f".{RUN_ARGS}.tmp"
+    temporary.write_text(text + "\n", encoding="utf-8")
+    temporary.replace(run_dir / RUN_ARGS)
+
+
+def _duologue_environment() -> dict[str, str]:
+    return {key: value for key, value in sorted(os.environ.items()) if key.startswith(("DUOLOGUE_", "EVAL_DATA_ROOT"))}

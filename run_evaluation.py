@@ -1,0 +1,11 @@
+"""Run spoken conversations between two bots and score them; ``--help`` lists the flags.
+
+``run_evaluation.py rescore RUN_DIR`` scores a stored run again, without a call.
+"""
+
+import sys
+
+from duologue.cli.evaluate import main
+
+if __name__ == "__main__":
+    sys.exit(main())
