@@ -1,0 +1,100 @@
+"""Finding which of some known wordings was meant, in words that a speech recognizer may have garbled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from rapidfuzz import fuzz
+
+Key = TypeVar("Key", bound=Hashable)
+
+_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_JOINED = {("wi", "fi"): "wifi", ("why", "fi"): "wifi", ("air", "plane"): "airplane", ("re", "boot"): "reboot"}
+_SPELLINGS = {"hi": "hello", "hey": "hello", "okay": "ok", "aeroplane": "airplane", "im": "i am", "cannot": "can not"}
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Generic[Key]):
+    """The best key for a heard text: its score and its lead over the next key, both 0 to 100."""
+
+    key: Key
+    score: float
+    lead: float
+
+    def is_clear(self, threshold: float, margin: float) -> bool:
+        """Whether the match is good enough and far enough ahead."""
+        return self.score >= threshold and self.lead >= margin
+
+
+@lru_cache(maxsize=8192)
+def tokens(text: str) -> tuple[str, ...]:
+    """Return the comparable words of ``text``: lower case, digits as words, spelled letters joined."""
+    lowered = text.lower().replace("'", "").replace("’", "")
+    lowered = re.sub(r"(?<=\d),(?=\d{3}\b)", "", lowered)
+    lowered = re.sub(r"\b([a-z])\.(?=[a-z]\b)", r"\1", lowered)
+    words: list[str] = []
+    for word in re.findall(r"[a-z]+|\d", lowered):
+        words.extend(_SPELLINGS.get(word, word).split() if word.isalpha() else [_DIGITS[int(word)]])
+    return tuple(_join_letters(_join_pairs(words)))
+
+
+def _join_pairs(words: list[str]) -> list[str]:
+    joined: list[str] = []
+    for word in words:
+        if joined and (joined[-1], word) in _JOINED:
+            joined[-1] = _JOINED[joined[-1], word]
+        else:
+            joined.append(word)
+    return joined
+
+
+def _join_letters(words: list[str]) -> list[str]:
+    joined: list[str] = []
+    run = False
+    for word in words:
+        is_letter = len(word) == 1 and word not in ("a", "i")
+        if is_letter and run:
+            joined[-1] += word
+        else:
+            joined.append(word)
+        run = is_letter
+    return joined
+
+
+def similarity(heard: str, wording: str) -> float:
+    """Return how well ``wording`` is found somewhere in ``heard``, 0 to 100.
+
+    The wording is compared with every run of about as many words, so that it is found among other sentences.
+    """
+    words, wanted = tokens(heard), tokens(wording)
+    if not words or not wanted:
+        return 0.0
+    target = " ".join(wanted)
+    best = 0.0
+    slack = 1 if len(wanted) < 6 else 2
+    for size in range(max(1, len(wanted) - slack), len(wanted) + slack + 1):
+        for start in range(max(1, len(words) - size + 1)):
+            window = " ".join(words[start : start + size])
+            best = max(best, fuzz.ratio(window, target, score_cutoff=best))
+    return best
+
+
+def contains(heard: str, wording: str) -> bool:
+    """Whether the words of ``wording`` stand in ``heard`` in full and in order."""
+    return f" {' '.join(tokens(wording))} " in f" {' '.join(tokens(heard))} "
+
+
+def best_match(heard: str, wordings: Mapping[Key, Iterable[str]]) -> Match[Key] | None:
+    """Return the key whose wordings fit ``heard`` best, or None when there is nothing to compare."""
+    scores = sorted(
+        ((max((similarity(heard, wording) for wording in known), default=0.0), key) for key, known in wordings.items()),
+        key=lambda pair: -pair[0],
+    )
+    if not scores or scores[0][0] <= 0.0:
+        return None
+    runner_up = scores[1][0] if len(scores) > 1 else 0.0
+    return Match(scores[0][1], scores[0][0], scores[0][0] - runner_up)
