@@ -45,7 +45,8 @@ class Verdict(Record):
 
     ``passed`` is None when the signal does not apply or could not be computed; ``evaluable`` tells the
     two apart (False: the evidence it needs is missing). ``evidence`` says what was expected, what was
-    found, and where in the trace (``seq`` numbers).
+    found, and where in the trace (``seq`` numbers). ``cause`` says why a signal is not evaluable.
+    ``holds_initially``: the same check also passes on the initial state, so it asks for nothing by itself.
     """
 
     signal: str
@@ -55,6 +56,8 @@ class Verdict(Record):
     score: float | None = None
     reason: str = ""
     evidence: dict[str, Any] = Field(default_factory=dict)
+    cause: Cause | None = None
+    holds_initially: bool = False
 
 
 class Outcome(Record):

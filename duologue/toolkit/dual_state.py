@@ -89,13 +89,15 @@ class GoldReplay:
     actions: tuple[RecordedAction, ...]
 
 
-def replay_reference(scenario: Scenario) -> GoldReplay:
+def replay_reference(scenario: Scenario, start: DualState | None = None) -> GoldReplay:
     """Run the scenario's reference actions on its initial state, with a sync after each.
+
+    ``start`` is that state when it is already at hand (it is changed in place); otherwise it is built.
 
     Raises:
         ScenarioError: the scenario is broken: a step is unknown, or a tool refused it.
     """
-    dual = DualState.for_scenario(scenario)
+    dual = start if start is not None else DualState.for_scenario(scenario)
     actions: list[RecordedAction] = []
     for step in scenario.reference_actions:
         try:
