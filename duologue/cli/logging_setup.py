@@ -1,0 +1,36 @@
+"""Where log records of a run go: ``evaluation_log.txt`` in the run directory, nothing to the terminal."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from loguru import logger as loguru_logger
+
+from duologue.runner.scenario_log import LOG_FORMAT, FieldFormatter
+
+EVALUATION_LOG = "evaluation_log.txt"
+
+
+def quiet_libraries() -> None:
+    """Keep libraries that log to the terminal on import from doing so. Call it before heavy imports."""
+    loguru_logger.remove()
+    logging.getLogger("duologue").setLevel(logging.INFO)
+    logging.getLogger("duologue").addHandler(logging.NullHandler())
+
+
+@contextmanager
+def run_log(run_dir: Path) -> Iterator[None]:
+    """Append what the engine logs inside the block to ``evaluation_log.txt``."""
+    handler = logging.FileHandler(run_dir / EVALUATION_LOG, encoding="utf-8")
+    handler.setFormatter(FieldFormatter(LOG_FORMAT))
+    logger = logging.getLogger("duologue")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        handler.close()
