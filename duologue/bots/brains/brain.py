@@ -10,8 +10,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from duologue.bots.brains.baselines import DoNothing
+from duologue.bots.brains.reference import Reference
 from duologue.bots.brains.reply import BrainCall, BrainReply
-from duologue.errors import ConfigError
+from duologue.bots.brains.scripted_user import ScriptedUser
+from duologue.errors import ConfigError, RegistryError
+from duologue.toolkit.phrasebook import PHRASEBOOKS, Phrasebook
+from duologue.toolkit.rules import RULES_NAME
 
 __all__ = ["Brain", "BrainCall", "BrainReply", "build_brain"]
 
@@ -32,8 +36,38 @@ class Brain(Protocol):
 
 Builder = Callable[[dict[str, Any], dict[str, Any]], Brain]
 
+
+def _phrasebook(payload: dict[str, Any]) -> Phrasebook:
+    try:
+        return PHRASEBOOKS.get(str(payload.get("domain", "")), RULES_NAME)
+    except RegistryError as error:
+        raise ConfigError(f"scripted brains need a phrasebook: {error}; use llm.type openai for this domain") from error
+
+
+def _scripted_user(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+    return ScriptedUser(_phrasebook(payload), dict(payload.get("facts") or {}))
+
+
+def _reference(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+    if payload.get("plan") is None:
+        raise ConfigError("llm.type reference needs the plan in its scenario payload; run it with our own bridge")
+    return Reference(_phrasebook(payload), payload["plan"], str(payload.get("family", "")))
+
+
+def _wrong_action(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+    plans = payload.get("mutations") or {}
+    kind = settings.get("mutation")
+    if kind not in plans:
+        known = ", ".join(sorted(plans)) or "none; run it with our own bridge"
+        raise ConfigError(f"llm.mutation is {kind!r}; the scenario payload has: {known}")
+    return Reference(_phrasebook(payload), plans[kind], str(payload.get("family", "")))
+
+
 _BUILDERS: dict[str, Builder] = {
+    "scripted_user": _scripted_user,
+    "reference": _reference,
     "do_nothing": lambda payload, settings: DoNothing(),
+    "wrong_action": _wrong_action,
 }
 
 

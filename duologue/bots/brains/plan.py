@@ -1,0 +1,163 @@
+"""The steps that a reference agent walks, and how far the conversation has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from duologue.bots.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_UNKNOWN_RESULT
+from duologue.bots.brains.history import Act, Called, Spoke
+from duologue.bots.brains.matching import contains, similarity
+from duologue.errors import ConfigError
+from duologue.records.action import Side
+from duologue.toolkit.phrasebook import Phrasebook
+
+MAX_UNCLEAR = 3
+MAX_REQUESTS = 4
+MAX_FAILURES = 2
+_REPORT_SCORE = 66.0
+_AGAIN_SCORE = 74.0
+_OTHER_LEAD = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what to call on which side, and for the caller's side the words that ask for it."""
+
+    side: Side
+    name: str
+    arguments: dict[str, Any]
+    phrasings: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the plan has come, read from the conversation.
+
+    ``requests``, ``unclear`` and ``failures`` count for the current step; ``is_asked`` says that its request
+    was heard out since the caller last asked to repeat; ``news`` are own results that were not yet told.
+    """
+
+    steps: tuple[Step, ...]
+    position: int = 0
+    requests: int = 0
+    unclear: int = 0
+    failures: int = 0
+    is_asked: bool = False
+    has_permission: bool = False
+    news: list[Called] = field(default_factory=list)
+
+    @property
+    def step(self) -> Step | None:
+        """The current step, or None after the last."""
+        return self.steps[self.position] if self.position < len(self.steps) else None
+
+    def take(self, act: Act, book: Phrasebook) -> None:
+        """Account for one more act of the conversation."""
+        if isinstance(act, Spoke):
+            self.news.clear()
+        step = self.step
+        if step is None:
+            return
+        if isinstance(act, Called):
+            self._take_call(act, step)
+        elif isinstance(act, Spoke):
+            self._take_own_words(act.text, step, book)
+        elif step.side is Side.USER:
+            self._take_answer(act.text, step, book)
+        elif self.is_asked and _asks_again(act.text) and self.requests < MAX_FAILURES:
+            self.is_asked = False
+        elif self.is_asked:
+            self.has_permission = True
+
+    def _advance(self) -> None:
+        self.position += 1
+        self.requests = self.unclear = self.failures = 0
+        self.is_asked = self.has_permission = False
+
+    def _take_call(self, call: Called, step: Step) -> None:
+        if step.side is Side.AGENT and call.name == step.name and call.arguments == step.arguments and not call.is_open:
+            self.news.append(call)
+            self._advance()
+
+    def _take_own_words(self, text: str, step: Step, book: Phrasebook) -> None:
+        phrasings = step.phrasings or (book.permission(step.name, step.arguments),)
+        if any(phrasing and contains(text, phrasing) for phrasing in phrasings):
+            self.is_asked = True
+            self.requests += 1
+
+    def _take_answer(self, heard: str, step: Step, book: Phrasebook) -> None:
+        reported = _score(heard, (*step.reports, CALLER_UNKNOWN_RESULT))
+        again = _score(heard, CALLER_AGAIN)
+        failed = similarity(heard, CALLER_FAILED)
+        other = max(_score(heard, request.reports) for request in book.requests if request.reports != step.reports)
+        is_report = reported >= _REPORT_SCORE and reported >= max(again, failed, other - _OTHER_LEAD)
+        if not self.is_asked and not (is_report and self._is_new(step)):
+            return
+        if is_report:
+            self._advance()
+        elif max(failed, other) >= _AGAIN_SCORE and max(failed, other) >= again:
+            self.failures += 1
+            self._ask_again_or_go_on(self.failures >= MAX_FAILURES)
+        elif again >= _AGAIN_SCORE:
+            self._ask_again_or_go_on(self.requests >= MAX_REQUESTS)
+        else:
+            self.unclear += 1
+            if self.unclear > MAX_UNCLEAR:
+                self._advance()
+
+    def _is_new(self, step: Step) -> bool:
+        previous = [done for done in self.steps[: self.position] if done.side is Side.USER]
+        return not previous or previous[-1].reports != step.reports
+
+    def _ask_again_or_go_on(self, is_enough: bool) -> None:
+        self.unclear = 0
+        if is_enough:
+            self._advance()
+        else:
+            self.is_asked = False
+
+
+def build_steps(plan: Sequence[dict[str, Any]], book: Phrasebook, final_check: str) -> tuple[Step, ...]:
+    """Return the plan's steps, and a last look by the caller unless the plan ends the call itself.
+
+    Args:
+        plan: reference actions as JSON: side, name, arguments.
+        book: the words of the domain.
+        final_check: the scenario's family, which selects the last look.
+
+    Raises:
+        ConfigError: the phrasebook has no words for a step of the caller's side.
+    """
+    steps = [_step(Side(row["side"]), str(row["name"]), dict(row.get("arguments") or {}), book) for row in plan]
+    if final_check in book.final_checks and not any(step.name in book.transfers for step in steps):
+        name, arguments = book.final_checks[final_check]
+        steps.append(_step(Side.USER, name, dict(arguments), book))
+    return tuple(steps)
+
+
+def _step(side: Side, name: str, arguments: dict[str, Any], book: Phrasebook) -> Step:
+    if side is Side.AGENT:
+        return Step(side, name, arguments)
+    request = book.request(name, arguments)
+    if request is None:
+        raise ConfigError(f"the phrasebook has no request for {name}({arguments}); add one to walk this plan")
+    return Step(side, name, arguments, request.phrasings, request.reports)
+
+
+def read_progress(acts: Sequence[Act], steps: tuple[Step, ...], book: Phrasebook) -> Progress:
+    """Return how far ``acts`` have come on ``steps``."""
+    progress = Progress(steps)
+    for act in acts:
+        progress.take(act, book)
+    return progress
+
+
+def _score(heard: str, wordings: Sequence[str]) -> float:
+    return max((similarity(heard, wording) for wording in wordings), default=0.0)
+
+
+def _asks_again(heard: str) -> bool:
+    return _score(heard, CALLER_AGAIN) >= _AGAIN_SCORE
