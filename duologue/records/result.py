@@ -54,6 +54,17 @@ class ResponseLatency(Record):
     latency_ms: int
 
 
+class LatencyStats(Record):
+    """The statistics of the contract: p50 is ``sorted[n // 2]``, p95 is ``sorted[int(0.95 * n)]``."""
+
+    count: int = 0
+    mean_ms: float = 0.0
+    p50_ms: float = 0.0
+    p95_ms: float = 0.0
+    min_ms: float = 0.0
+    max_ms: float = 0.0
+
+
 class Percentiles(Record):
     """Interpolated percentiles in milliseconds; None when there is nothing to measure."""
 
@@ -74,6 +85,7 @@ class LatencyReport(Record):
     responses: tuple[ResponseLatency, ...] = ()
     early: int = 0
     unanswered: int = 0
+    stats: LatencyStats = LatencyStats()
     percentiles: Percentiles = Percentiles()
 
 

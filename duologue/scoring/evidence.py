@@ -1,0 +1,238 @@
+"""What a trace proves: final databases, the stream of writes, the gold replay, and what contradicts them.
+
+Databases come from each side's own summary and must equal the bridge's shadow; writes come from the
+pushes seen live and must equal the summary's log. A contradiction is a problem with a cause, never a
+failed check.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from duologue.errors import ScenarioError
+from duologue.records.action import RecordedAction, Side
+from duologue.records.event import (
+    ActionApplied,
+    CallEnded,
+    DeltaPushed,
+    Fault,
+    FinalState,
+    InitialState,
+    StateChecked,
+    SummaryPulled,
+)
+from duologue.records.outcome import Cause, StopReason
+from duologue.records.scenario import Scenario
+from duologue.state.canonical import contract_hash_of, differences
+from duologue.state.side_state import SideState
+from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference
+from duologue.toolkit.tool import END_CALL_TOOL
+from duologue.trace.reader import Trace
+
+MAX_DIFFERENCES = 20
+"""How many differing leaves an explanation lists."""
+
+
+class ScoringMode(StrEnum):
+    """``DUOLOGUE``: exact comparison, every gate needs evidence. ``REFERENCE``: the reference harness's rules."""
+
+    DUOLOGUE = "duologue"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that keeps an attempt from being evaluated."""
+
+    cause: Cause
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedAction:
+    """An accepted write: which side, what, and where in the trace."""
+
+    seq: int
+    side: Side
+    action: RecordedAction
+
+
+@dataclass(frozen=True, slots=True)
+class FinalDb:
+    """One side's database after the call. ``db`` is None when nobody reported it; ``missing`` says why."""
+
+    db: dict[str, Any] | None
+    reported_hash: str | None = None
+    missing: str = ""
+    seqs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that signals look at. ``gold`` is None when ``gold_problem`` says why."""
+
+    trace: Trace
+    mode: ScoringMode
+    initial: DualState | None
+    gold: GoldReplay | None
+    gold_problem: str
+    final: dict[Side, FinalDb]
+    actions: tuple[AppliedAction, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the trace."""
+        return self.trace.header.scenario
+
+    @property
+    def ended(self) -> CallEnded | None:
+        """The event that ended the call, if it is there."""
+        return self.trace.last(CallEnded)
+
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that have a database in this scenario."""
+        return (Side.AGENT, Side.USER) if self.scenario.has_user_state else (Side.AGENT,)
+
+
+def collect_evidence(trace: Trace, mode: ScoringMode) -> Evidence:
+    """Read a trace once and return what signals need; never raises for what a trace can hold."""
+    initial = _initial_state(trace)
+    gold, gold_problem = _gold(trace.header.scenario, initial)
+    final = {side: _final_db(trace, side) for side in Side}
+    problems = [*_ending_problems(trace), *_state_problems(trace), *_action_problems(trace)]
+    actions = tuple(
+        AppliedAction(event.seq, event.side, event.action) for event in trace.of(ActionApplied) if event.accepted
+    )
+    return Evidence(trace, mode, initial, gold, gold_problem, final, actions, tuple(problems))
+
+
+def _initial_state(trace: Trace) -> DualState | None:
+    event = trace.last(InitialState)
+    if event is None:
+        return None
+    scenario = trace.header.scenario
+    agent = SideState(scenario.domain, event.agent_db, event.agent_memory, scenario.profile)
+    user = SideState(scenario.domain, event.user_db, event.user_memory, scenario.profile)
+    return DualState(scenario.domain, agent, user if scenario.has_user_state else None)
+
+
+def _gold(scenario: Scenario, initial: DualState | None) -> tuple[GoldReplay | None, str]:
+    if initial is None:
+        return None, "the trace holds no initial state"
+    user = initial.user.copy() if initial.user is not None else None
+    start = DualState(scenario.domain, initial.agent.copy(), user)
+    try:
+        return replay_reference(scenario, start), ""
+    except ScenarioError as error:
+        return None, str(error)
+
+
+def _shadow(trace: Trace, side: Side) -> tuple[dict[str, Any] | None, str | None]:
+    event = trace.last(FinalState)
+    if event is None:
+        return None, None
+    return (event.agent_db, event.agent_digest) if side is Side.AGENT else (event.user_db, event.user_digest)
+
+
+def _summary(trace: Trace, side: Side) -> SummaryPulled | None:
+    return next((event for event in reversed(trace.of(SummaryPulled)) if event.side is side), None)
+
+
+def _final_db(trace: Trace, side: Side) -> FinalDb:
+    summary = _summary(trace, side)
+    if summary is None:
+        return FinalDb(None, missing=f"no summary of the {side} side")
+    shadow, _ = _shadow(trace, side)
+    if summary.db is not None:
+        return FinalDb(copy.deepcopy(summary.db), summary.db_hash, seqs=(summary.seq,))
+    if shadow is not None and summary.db_hash is not None and summary.db_hash == contract_hash_of(shadow):
+        return FinalDb(copy.deepcopy(shadow), summary.db_hash, seqs=(summary.seq,))
+    return FinalDb(None, summary.db_hash, f"the summary of the {side} side holds no database", (summary.seq,))
+
+
+def _ending_problems(trace: Trace) -> list[Problem]:
+    faults = [Problem(fault.cause, f"{fault.error}: {fault.message}") for fault in trace.of(Fault) if fault.fatal]
+    if faults:
+        return faults
+    ended = trace.last(CallEnded)
+    if ended is None or trace.is_torn:
+        return [Problem(Cause.HARNESS, "the trace is incomplete: the attempt was cut off")]
+    causes = {
+        StopReason.BOT_LOST: Cause.TRANSPORT,
+        StopReason.FAULT: Cause.HARNESS,
+        StopReason.INTERRUPTED: Cause.HARNESS,
+        StopReason.NOT_STARTED: Cause.HARNESS,
+    }
+    cause = causes.get(ended.stop_reason)
+    return [Problem(cause, f"the call ended with {ended.stop_reason}")] if cause is not None else []
+
+
+def _state_problems(trace: Trace) -> list[Problem]:
+    problems = []
+    for side in Side:
+        checks = [event for event in trace.of(StateChecked) if event.side is side]
+        if checks and not (checks[-1].equal or checks[-1].repaired):
+            problems.append(
+                Problem(Cause.SYNC, f"{side} database and its shadow differ since event {checks[-1].seq}, unrepaired")
+            )
+        failed = [event for event in trace.of(DeltaPushed) if event.side is side and not event.success]
+        if failed and not any(check.seq > failed[-1].seq and (check.equal or check.repaired) for check in checks):
+            problems.append(Problem(Cause.SYNC, f"a delta for the {side} side failed at event {failed[-1].seq}"))
+        problems.extend(_final_problems(trace, side))
+    return problems
+
+
+def _final_problems(trace: Trace, side: Side) -> list[Problem]:
+    summary = _summary(trace, side)
+    shadow, shadow_digest = _shadow(trace, side)
+    if summary is None or shadow is None:
+        return []
+    expected = contract_hash_of(shadow)
+    if summary.db is not None and contract_hash_of(summary.db) != expected:
+        lines = "; ".join(differences(shadow, summary.db)[:3])
+        return [Problem(Cause.SYNC, f"final {side} database differs from its shadow: {lines}")]
+    if summary.digest is not None and shadow_digest is not None and summary.digest != shadow_digest:
+        return [Problem(Cause.SYNC, f"final {side} digest differs from its shadow's")]
+    if summary.db is None and summary.db_hash is not None and summary.db_hash != expected:
+        return [Problem(Cause.SYNC, f"final {side} database hash differs from its shadow's")]
+    return []
+
+
+def _action_problems(trace: Trace) -> list[Problem]:
+    problems = []
+    for side in Side:
+        summary = _summary(trace, side)
+        if summary is None:
+            continue
+        live = [
+            _identity(event.action.model_dump(mode="json"))
+            for event in trace.of(ActionApplied)
+            if event.side is side and event.accepted
+        ]
+        logged = [_identity(action) for action in summary.actions]
+        live, logged = _without_hang_up(live), _without_hang_up(logged)
+        if live != logged:
+            detail = _first_difference(live, logged)
+            problems.append(Problem(Cause.SYNC, f"{side} action log differs from the writes seen live: {detail}"))
+    return problems
+
+
+def _identity(action: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    arguments = action.get("arguments")
+    return str(action.get("name", "")), arguments if isinstance(arguments, dict) else {}
+
+
+def _without_hang_up(actions: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    return [action for action in actions if action[0] != END_CALL_TOOL]
+
+
+def _first_difference(live: Sequence[Any], logged: Sequence[Any]) -> str:
+    for index, (seen, told) in enumerate(zip(live, logged, strict=False), start=1):
+        if seen != told:
+            return f"write {index} is {seen[0]} live and {told[0]} in the log"
+    return f"{len(live)} live, {len(logged)} in the log"

@@ -1,0 +1,126 @@
+"""One trace and its recording in, one scored attempt out; nothing else is read, nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from duologue.errors import TraceError
+from duologue.records.action import Side
+from duologue.records.event import RecordingWritten, TokensUsed
+from duologue.records.outcome import Verdict
+from duologue.records.result import ExpectedEnd, ScenarioResult, TokenUse
+from duologue.registry import DEFAULT_DOMAIN
+
+# Imported for the signals that they register.
+from duologue.scoring import action_match, clean_exit, db_assertions, db_state, judge_passed, nl_assertions
+from duologue.scoring.composite import combine, gating_signals
+from duologue.scoring.evidence import Evidence, ScoringMode, collect_evidence
+from duologue.scoring.signal import SIGNALS
+from duologue.scoring.turns import Segments, build_conversation, count_agent_turns, load_segments
+from duologue.state.canonical import contract_hash_of
+from duologue.trace.reader import Trace
+
+SIGNAL_MODULES = (action_match, db_state, db_assertions, nl_assertions, judge_passed, clean_exit)
+"""The modules that define the engine's own signals."""
+
+MIN_AGENT_TURNS = "min_agent_turns"
+STRICT_MATCH = "strict_match"
+
+
+def score_trace(trace: Trace, audio: Path | None, *, compat: Sequence[str] = ()) -> ScenarioResult:
+    """Score one attempt. The domain of the scenario must be loaded.
+
+    ``compat`` with ``reference`` scores by the reference harness's gates and comparisons. The trace's own
+    settings ``min_agent_turns`` and ``strict_match`` are honoured; absent ones are off.
+
+    Raises:
+        TraceError: the recording cannot be read, or is not the one that the trace names.
+    """
+    mode = ScoringMode.REFERENCE if "reference" in compat else ScoringMode.DUOLOGUE
+    trace = _strict(trace)
+    scenario, header = trace.header.scenario, trace.header
+    evidence = collect_evidence(trace, mode)
+    conversation = build_conversation(trace, _segments(trace, audio))
+    tokens = count_tokens(trace)
+    agent_turns = count_agent_turns(trace, conversation.turns)
+    counted = tokens[Side.AGENT].n_calls if mode is ScoringMode.REFERENCE else agent_turns
+    too_few = counted < int(header.settings.get(MIN_AGENT_TURNS) or 0)
+    verdicts = _verdicts(evidence)
+    composite = combine(verdicts, gating_signals(scenario, mode), evidence.problems, mode, too_few_turns=too_few)
+    ended = evidence.ended
+    return ScenarioResult(
+        run_id=header.run_id,
+        attempt=header.attempt,
+        seed=header.seed,
+        scenario=scenario.name,
+        domain=scenario.domain,
+        prefix=scenario.prefix,
+        family=scenario.family,
+        profile=scenario.profile,
+        description=scenario.description,
+        scored_as=mode.value,
+        outcome=composite.outcome,
+        is_task_successful=composite.is_task_successful,
+        stop_reason=ended.stop_reason if ended is not None else None,
+        verdicts=verdicts,
+        breakdown=composite.breakdown,
+        agent_turns=agent_turns,
+        insufficient_agent_turns=too_few,
+        media_ms=ended.media_ms if ended is not None else 0,
+        wall_ms=ended.wall_ms if ended is not None else 0,
+        conversation=conversation,
+        tokens=tokens,
+        expected=_expected(evidence),
+        provenance=header.provenance,
+    )
+
+
+def count_tokens(trace: Trace) -> dict[Side, TokenUse]:
+    """Return LLM calls and tokens of both sides."""
+    totals = {}
+    for side in Side:
+        calls = [event for event in trace.of(TokensUsed) if event.side is side]
+        totals[side] = TokenUse(
+            n_calls=len(calls),
+            prompt=sum(call.prompt for call in calls),
+            completion=sum(call.completion for call in calls),
+        )
+    return totals
+
+
+def _strict(trace: Trace) -> Trace:
+    """Return the trace with ``disallow_extra_items`` set when the run asked for strict matching."""
+    if not trace.header.settings.get(STRICT_MATCH):
+        return trace
+    scenario = trace.header.scenario.model_copy(update={"disallow_extra_items": True})
+    return Trace(trace.header.model_copy(update={"scenario": scenario}), trace.events, trace.is_torn)
+
+
+def _verdicts(evidence: Evidence) -> tuple[Verdict, ...]:
+    domain = evidence.scenario.domain
+    own = [signal for _, signal in SIGNALS.items(domain)] if domain != DEFAULT_DOMAIN else []
+    return tuple(signal.verdict(evidence) for signal in [*(item for _, item in SIGNALS.items(DEFAULT_DOMAIN)), *own])
+
+
+def _segments(trace: Trace, audio: Path | None) -> Segments | None:
+    if audio is None:
+        return None
+    written = trace.last(RecordingWritten)
+    try:
+        if written is not None and hashlib.sha256(audio.read_bytes()).hexdigest() != written.sha256:
+            raise TraceError(f"{audio}: not the recording that the trace names (its digest differs)")
+        return load_segments(audio)
+    except (OSError, ValueError) as error:
+        raise TraceError(f"{audio}: the recording cannot be read ({error})") from error
+
+
+def _expected(evidence: Evidence) -> ExpectedEnd:
+    if evidence.gold is None:
+        return ExpectedEnd()
+    state = evidence.gold.state
+    hashes = {side: contract_hash_of(db) for side in evidence.sides() if (db := state.side(side).db) is not None}
+    return ExpectedEnd(
+        agent_db_hash=hashes.get(Side.AGENT), user_db_hash=hashes.get(Side.USER), actions=evidence.gold.actions
+    )
