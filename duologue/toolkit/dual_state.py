@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from duologue.errors import InitializationFailed, RegistryError, ScenarioError
+from duologue.errors import InitializationFailed, RegistryError, ScenarioError, ToolError
 from duologue.records.action import RecordedAction, Side
 from duologue.records.scenario import Scenario
 from duologue.state.side_state import SideState
@@ -38,15 +38,23 @@ class DualState:
             InitializationFailed: an initialization function failed; nothing is half done.
         """
         states = {side: SideState(scenario.domain, profile=scenario.profile) for side in Side}
+        rules = SYNC_RULES.find(scenario.domain, RULES_NAME)
+        is_stepwise = rules is not None and scenario.profile in rules.stepwise_profiles
         for side in Side:
             actions = [action for action in scenario.initialization_actions if action.side is side]
             try:
-                initialize(states[side], dict(scenario.side(side).shared_state), actions)
+                initialize(states[side], dict(scenario.side(side).shared_state), [] if is_stepwise else actions)
             except InitializationFailed as error:
                 raise InitializationFailed(f"{scenario.name}, {side} side: {error}") from error
         user = states[Side.USER] if scenario.has_user_state else None
         dual = cls(scenario.domain, states[Side.AGENT], user, {side: Ledger(epoch) for side in Side})
-        dual.sync()
+        try:
+            dual.sync()
+            for action in scenario.initialization_actions if is_stepwise else ():
+                initialize(dual.side(action.side), {}, [action])
+                dual.sync()
+        except (InitializationFailed, ToolError) as error:
+            raise InitializationFailed(f"{scenario.name}: {error}") from error
         return dual
 
     def side(self, side: Side) -> SideState:
@@ -108,5 +116,8 @@ def replay_reference(scenario: Scenario, start: DualState | None = None) -> Gold
             raise ScenarioError(f"{scenario.name}: reference action {step.action_id} failed: {outcome.value}")
         if outcome.is_recorded:
             actions.append(dual.ledgers[step.side].actions[-1].model_copy(update={"side": step.side}))
-        dual.sync()
+        try:
+            dual.sync()
+        except ToolError as error:
+            raise ScenarioError(f"{scenario.name}: sync after {step.action_id} failed: {error}") from error
     return GoldReplay(dual, tuple(actions))

@@ -38,8 +38,19 @@ class Deltas:
         return bool(self.agent or self.user)
 
 
+class SyncRefused(ToolError):
+    """The two databases do not fit together; ``deltas`` is what the sync changed before it stopped."""
+
+    def __init__(self, message: str, deltas: Deltas) -> None:
+        super().__init__(message)
+        self.deltas = deltas
+
+
 SyncFunction = Callable[[SideState, SideState], Deltas]
-"""``(agent, user) -> deltas``; changes both states in place through the same applier that bots use. Idempotent."""
+"""``(agent, user) -> deltas``; changes both states in place through the same applier that bots use. Idempotent.
+
+Raises SyncRefused in profiles where databases that do not fit are an error.
+"""
 
 DeltaApplier = Callable[[SideState, Delta], None]
 """Applies a delta to one side's state, all or nothing; raises ToolError when it does not fit."""
@@ -47,10 +58,15 @@ DeltaApplier = Callable[[SideState, Delta], None]
 
 @dataclass(frozen=True, slots=True)
 class SyncRules:
-    """A dual-side domain's sync function and the applier its bots use."""
+    """A dual-side domain's sync function and the applier its bots use.
+
+    ``stepwise_profiles`` are the profiles in which initialization runs both sides' actions in listed order with a
+    sync after each; otherwise each side is initialized by itself and one sync follows.
+    """
 
     sync: SyncFunction
     apply: DeltaApplier
+    stepwise_profiles: frozenset[str] = frozenset()
 
 
 SYNC_RULES: Registry[SyncRules] = Registry("sync rules")

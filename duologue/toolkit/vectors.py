@@ -1,0 +1,25 @@
+"""Conformance vectors: how a domain replays recorded facts against its own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from duologue.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFormat:
+    """One kind of vector record.
+
+    Args:
+        recognises: whether a JSON value is a record of this kind.
+        replay: replays a record and returns one line for each difference, none when all agrees.
+    """
+
+    recognises: Callable[[Any], bool]
+    replay: Callable[[Any], list[str]]
+
+
+VECTOR_FORMATS: Registry[VectorFormat] = Registry("vector format")
