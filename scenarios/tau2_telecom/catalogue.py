@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from duologue.errors import RegistryError
+from duologue.errors import ConfigError, RegistryError
 from duologue.records.action import Side
 from duologue.records.record import Record
 from duologue.records.scenario import (
@@ -64,10 +64,14 @@ def load(options: CatalogueOptions) -> Sequence[Scenario]:
     With ``options.source`` tasks and texts come from the user's own copy of upstream data.
 
     Raises:
+        ConfigError: the split or the profile is unknown.
         FixtureError: a data file is missing or malformed.
         RegistryError: the domain's tools are not loaded.
     """
     profile = options.profile or PROFILES[0]
+    for kind, value, known in (("split", options.split, SPLITS), ("profile", profile, PROFILES)):
+        if value not in known:
+            raise ConfigError(f"{DOMAIN} has no {kind} {value!r}; known: {', '.join(known)}")
     listed: Sequence[tuple[TelecomTask, CallerTexts]]
     if options.source is None:
         listed = [(task, caller_texts(task)) for task in select(options.split)]

