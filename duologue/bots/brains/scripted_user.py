@@ -97,7 +97,8 @@ class ScriptedUser:
             index: request.phrasings for index, request in enumerate(self._book.requests) if request.tool in tools
         }
         known.update({question.topic: question.phrasings for question in self._book.questions})
-        known.update({courtesy: wordings for courtesy, wordings in AGENT_COURTESIES.items()})
+        for courtesy, wordings in AGENT_COURTESIES.items():
+            known[courtesy] = wordings
         match = best_match(heard, known)
         if match is None or not match.is_clear(self._tuning.threshold, self._tuning.margin):
             return None
