@@ -1,0 +1,65 @@
+import pytest
+
+from duologue.errors import ConfigError, FixtureError, RegistryError, ScenarioError
+from duologue.records.action import ReferenceAction, Side
+from duologue.runner.build import apply_run_settings, build_scenarios, check_scenarios, demo_names
+from duologue.runner.selection import count_by_prefix
+from duologue.runner.settings import RunSettings, Selection
+
+TELECOM = Selection(prefix="tau2_telecom")
+
+
+def test_every_scenario_is_taken_when_nothing_is_asked_for() -> None:
+    assert count_by_prefix(build_scenarios(Selection())) == {"tau2_telecom": 114, "tau2_telecom_workflow": 114}
+
+
+def test_domain_takes_its_own_prefix_only() -> None:
+    scenarios = build_scenarios(TELECOM)
+    assert len(scenarios) == 114
+    assert all(scenario.name.startswith("tau2_telecom__") for scenario in scenarios)
+
+
+def test_demo_has_one_of_each_family_and_a_payment() -> None:
+    scenarios = build_scenarios(Selection(names=demo_names()))
+    assert {scenario.family for scenario in scenarios} == {"service_issue", "mobile_data_issue", "mms_issue"}
+    assert len(scenarios) == 4
+    assert "make_payment" in {action.name for action in scenarios[-1].reference_actions}
+
+
+def test_compat_tau2_selects_the_profile() -> None:
+    (scenario,) = build_scenarios(Selection(prefix="tau2_telecom", limit=1, compat=("tau2",)))
+    assert scenario.profile == "tau2"
+
+
+def test_unknown_prefix_names_the_near_ones() -> None:
+    with pytest.raises(RegistryError, match="did you mean tau2_telecom"):
+        build_scenarios(Selection(prefix="tau2_telecon"))
+
+
+def test_unknown_split_names_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"--split tiny: domain tau2_telecom has base"):
+        build_scenarios(Selection(prefix="tau2_telecom", split="tiny"))
+
+
+def test_missing_upstream_copy_is_a_clear_error() -> None:
+    with pytest.raises((ConfigError, FixtureError), match="no-such-folder"):
+        build_scenarios(Selection(prefix="tau2_telecom", source="/no-such-folder"))
+
+
+def test_run_settings_override_duration_and_strictness() -> None:
+    (scenario,) = apply_run_settings(
+        build_scenarios(Selection(prefix="tau2_telecom", limit=1)), RunSettings(duration_s=30, strict_match=True)
+    )
+    assert (scenario.max_duration_s, scenario.disallow_extra_items) == (30, True)
+
+
+def test_reference_solutions_of_all_scenarios_replay() -> None:
+    check_scenarios(build_scenarios(TELECOM))
+
+
+def test_broken_scenario_is_named_before_anything_runs() -> None:
+    (scenario,) = build_scenarios(Selection(prefix="tau2_telecom", limit=1))
+    step = ReferenceAction(action_id="a", side=Side.AGENT, name="fly_to_the_moon")
+    broken = scenario.model_copy(update={"reference_actions": (step,)})
+    with pytest.raises(ScenarioError, match=rf"nothing was run:\n{scenario.name}: .*fly_to_the_moon"):
+        check_scenarios([broken])

@@ -1,0 +1,69 @@
+"""The import rules, and the rules on who may read time, print, exit and open sockets."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ENGINE = ROOT / "duologue"
+CLOCKS = {"time", "monotonic", "perf_counter", "monotonic_ns", "time_ns", "perf_counter_ns", "sleep"}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(ENGINE.rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def calls(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_layers_hold() -> None:
+    command = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_only_the_clocks_read_time() -> None:
+    readers = {
+        path
+        for path, tree in modules()
+        for name in calls(tree)
+        if (name.startswith("time.") and name.removeprefix("time.") in CLOCKS)
+        or name in {"asyncio.sleep", "datetime.now", "datetime.datetime.now", "datetime.utcnow", "date.today"}
+    }
+    assert readers <= {"duologue/clock.py", "duologue/bots/media_clock.py"}
+
+
+def test_only_the_command_line_prints_and_exits() -> None:
+    talkers = {
+        path for path, tree in modules() for name in calls(tree) if name in {"print", "sys.exit", "exit", "quit"}
+    }
+    assert {path for path in talkers if not path.startswith(("duologue/cli/", "duologue/testing/"))} == set()
+
+
+def test_only_the_connection_opens_client_sockets() -> None:
+    openers = {
+        path
+        for path, tree in modules()
+        for name in imported(tree)
+        if name in {"websockets.asyncio.client", "websockets.client", "websockets.sync.client"}
+    }
+    assert {path for path in openers if not path.startswith("duologue/testing/")} <= {"duologue/bridge/connection.py"}
+
+
+def test_received_text_is_never_evaluated() -> None:
+    evaluators = {path for path, tree in modules() for name in calls(tree) if name in {"eval", "exec"}}
+    assert evaluators == set()
