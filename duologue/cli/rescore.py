@@ -1,0 +1,90 @@
+"""``run_evaluation.py rescore RUN_DIR``: score stored calls again, without a call."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from duologue.errors import DuologueError
+from duologue.records.result import ScenarioResult
+from duologue.reports.run_files import load_result, scenario_folders
+from duologue.reports.summary import render_rates
+from duologue.runner.rescoring import rebuild_run_files, rescore_folder
+from duologue.scoring.aggregate import aggregate_results
+
+EXIT_DONE = 0
+EXIT_USAGE = 1
+EXIT_SKIPPED = 3
+
+_AS_RUN, _EXACT = "as-run", "none"
+
+
+def run_rescore(argv: Sequence[str]) -> int:
+    """Rescore every scenario folder of a run directory and rebuild the files of the run.
+
+    Returns 0, 1 when there is nothing to rescore, or 3 when a folder could not be read and was skipped.
+    """
+    args = _parser().parse_args(argv)
+    console, errors = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+    run_dir: Path = args.run_dir
+    folders = scenario_folders(run_dir) if run_dir.is_dir() else []
+    if not folders:
+        _say(errors, f"error: {run_dir} is not a run directory: it has no folder with a trace.jsonl")
+        return EXIT_USAGE
+    compat = _compat(args.compat)
+    changed, skipped = 0, 0
+    for folder in folders:
+        before = _stored(folder)
+        try:
+            after = rescore_folder(folder, compat)
+        except DuologueError as error:
+            skipped += 1
+            _say(errors, f"skipped {folder.name}: {error}")
+            continue
+        if before is None or before.outcome.kind is not after.outcome.kind:
+            changed += 1
+            _say(console, f"{after.scenario}: {_kind(before)} -> {_kind(after)}")
+    run = rebuild_run_files(run_dir)
+    console.print(render_rates(aggregate_results(run.results)))
+    _say(console, f"rescored {len(folders) - skipped} of {len(folders)}; verdicts changed: {changed}")
+    return EXIT_SKIPPED if skipped else EXIT_DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="run_evaluation.py rescore",
+        description="Score the calls of a run directory again from their traces and recordings.",
+        epilog="exit codes: 0 done, 1 no run directory, 2 bad option, 3 done but unreadable folders were skipped",
+    )
+    parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    parser.add_argument(
+        "--compat",
+        choices=(_AS_RUN, _EXACT, "reference"),
+        default=_AS_RUN,
+        help="as-run (default): as the run was scored; none: exact rules; reference: the reference harness's rules",
+    )
+    return parser
+
+
+def _compat(choice: str) -> tuple[str, ...] | None:
+    if choice == _AS_RUN:
+        return None
+    return () if choice == _EXACT else (choice,)
+
+
+def _stored(folder: Path) -> ScenarioResult | None:
+    try:
+        return load_result(folder)
+    except DuologueError:
+        return None
+
+
+def _kind(result: ScenarioResult | None) -> str:
+    return result.outcome.kind.value if result is not None else "not scored"
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False)

@@ -1,0 +1,58 @@
+"""Figures over many attempts."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from duologue.records.action import Side
+from duologue.records.record import Record
+from duologue.records.result import LatencyStats, Percentiles, TokenUse
+
+
+class Rate(Record):
+    """``passed`` of ``total``, with the Wilson 95 % interval; None where ``total`` is 0."""
+
+    passed: int
+    total: int
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class LatencySummary(Record):
+    """Response latencies of all attempts together. ``stats`` are -1 without a measurement."""
+
+    stats: LatencyStats
+    percentiles: Percentiles
+    early: int
+    unanswered: int
+
+
+class GroupAggregate(Record):
+    """Figures over one group of attempts.
+
+    ``success`` and ``task_success`` are over evaluable attempts, ``evaluability`` over all. ``signals``:
+    over evaluable attempts with enough turns; predicates are counted for ``db_state_assertion`` and
+    statements for ``nl_assertion``, attempts for every other signal.
+    """
+
+    attempts: int
+    outcomes: dict[str, int]
+    causes: dict[str, int]
+    success: Rate
+    task_success: Rate
+    evaluability: Rate
+    signals: dict[str, Rate]
+    latency: LatencySummary
+    interruptions: int
+    media_ms: int
+    tokens: dict[Side, TokenUse]
+
+
+class RunAggregate(Record):
+    """Figures of a run: over everything, per prefix, and per prefix and family."""
+
+    overall: GroupAggregate
+    prefixes: dict[str, GroupAggregate] = Field(default_factory=dict)
+    families: dict[str, GroupAggregate] = Field(default_factory=dict)
+    scored_as: tuple[str, ...] = ()

@@ -1,0 +1,45 @@
+"""From stored traces to files: one scenario folder, or a whole run directory. No bot is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from duologue.errors import TraceError
+from duologue.records.event import RecordingWritten
+from duologue.records.result import ScenarioResult
+from duologue.registry import load_domain
+from duologue.reports.contract_files import write_scenario_files
+from duologue.reports.run_files import TRACE, LoadedRun, load_results, write_run_files
+from duologue.scoring.aggregate import aggregate_results
+from duologue.scoring.score import score_trace
+from duologue.trace.reader import load_trace
+
+RECORDING = "conversation_log.wav"
+
+
+def rescore_folder(folder: Path, compat: Sequence[str] | None = None) -> ScenarioResult:
+    """Score a stored attempt anew and rewrite its files; what is equal is not touched.
+
+    ``compat`` None scores as the run did.
+
+    Raises:
+        TraceError: trace or recording is missing, damaged or not the one that was written.
+        RegistryError: the domain of the scenario is not there.
+    """
+    trace = load_trace(folder / TRACE)
+    load_domain(trace.header.scenario.domain)
+    recording = folder / RECORDING
+    if trace.last(RecordingWritten) is not None and not recording.is_file():
+        raise TraceError(f"{recording}: missing; the trace says that the call was recorded")
+    chosen = trace.header.compat if compat is None else compat
+    result = score_trace(trace, recording if recording.is_file() else None, compat=chosen)
+    write_scenario_files(folder, trace, result)
+    return result
+
+
+def rebuild_run_files(run_dir: Path) -> LoadedRun:
+    """Write the files of a run directory from its scenario folders and return what they hold."""
+    run = load_results(run_dir)
+    write_run_files(run_dir, run, aggregate_results(run.results))
+    return run
