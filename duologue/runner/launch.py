@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
-import socket
 import sys
 from collections import deque
 from collections.abc import AsyncIterator
@@ -29,8 +29,8 @@ LIFELINE = "DUOLOGUE_LIFELINE"
 """Set to ``stdin`` for a launched bot: end when standard input ends."""
 
 HOST = "127.0.0.1"
-READY_MARK = "ready on ws://"
-"""What a bot prints once its models are loaded and it listens."""
+READY_LINE = re.compile(r"^ready\b.* on ws://\S+:(\d+)$")
+"""What a bot prints once its models are loaded and it listens; the group is its port."""
 
 _STOP_S = 5.0
 _TAIL_LINES = 15
@@ -38,23 +38,19 @@ _TAIL_LINES = 15
 logger = logging.getLogger(__name__)
 
 
-def free_port() -> int:
-    """Return a TCP port of the loopback interface that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass(slots=True)
 class LaunchedBot:
-    """One bot process, started, watched and stopped by this one."""
+    """One bot process, started, watched and stopped by this one.
+
+    ``port`` is 0 until the bot says which free port it took; a bot that is started again keeps its port.
+    """
 
     side: Side
     config: Path
     log_path: Path
     token: str | None = field(default=None, repr=False)
     command: tuple[str, ...] = ()
-    port: int = field(default_factory=free_port)
+    port: int = 0
     _process: asyncio.subprocess.Process | None = None
     _pump: asyncio.Task[None] | None = None
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,7 +58,7 @@ class LaunchedBot:
 
     @property
     def url(self) -> str:
-        """Where the bot listens."""
+        """Where the bot listens, once it is ready."""
         return f"ws://{HOST}:{self.port}"
 
     @property
@@ -83,7 +79,7 @@ class LaunchedBot:
             start_new_session=True,
         )
         self._pump = asyncio.create_task(self._copy_output(self._process))
-        logger.info("bot started", extra={"side": self.side.value, "pid": self._process.pid, "port": self.port})
+        logger.info("bot started", extra={"side": self.side.value, "pid": self._process.pid})
 
     async def wait_ready(self, timeout_s: float) -> None:
         """Wait until the bot says that it is ready.
@@ -99,6 +95,7 @@ class LaunchedBot:
         finally:
             ready.cancel()
         if self._ready.is_set() and self.is_alive:
+            logger.info("bot ready", extra={"side": self.side.value, "url": self.url})
             return
         if self._pump.done() and self._process is not None:
             what = f"ended with code {await self._process.wait()} before it was ready"
@@ -147,7 +144,8 @@ class LaunchedBot:
                 log.write(line)
                 text = line.decode("utf-8", "replace").rstrip()
                 self._tail.append(text)
-                if READY_MARK in text:
+                if ready := READY_LINE.match(text):
+                    self.port = int(ready.group(1))
                     self._ready.set()
 
 

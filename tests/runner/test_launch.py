@@ -11,7 +11,7 @@ from duologue.records.action import Side
 from duologue.runner.launch import LaunchedBot, LaunchedBots, launched_bots
 from duologue.runner.settings import LaunchSettings
 
-READY = "import os; print('ready on ws://127.0.0.1:' + os.environ['WEBSOCKET_PORT'], flush=True)"
+READY = "print('ready: agent bot (reference) on ws://127.0.0.1:4711', flush=True)"
 WAIT = "import sys; sys.stdin.read()"
 
 
@@ -34,7 +34,8 @@ async def test_ready_bot_is_stopped_at_the_end(tmp_path: Path) -> None:
     assert launched.is_alive
     await launched.stop()
     assert not launched.is_alive
-    assert str(launched.port) in (tmp_path / "agent.log").read_text(encoding="utf-8")
+    assert launched.url == "ws://127.0.0.1:4711"
+    assert "ready: agent bot" in (tmp_path / "agent.log").read_text(encoding="utf-8")
 
 
 async def test_bot_that_dies_early_is_reported_with_its_last_lines(tmp_path: Path) -> None:
@@ -104,8 +105,10 @@ async def test_missing_configuration_is_named_before_anything_starts(tmp_path: P
             pytest.fail("started")
 
 
-def test_address_and_secret(tmp_path: Path) -> None:
+def test_bot_is_told_its_settings_and_the_token_is_not_shown(tmp_path: Path) -> None:
     launched = LaunchedBot(Side.USER, tmp_path / "user.yaml", tmp_path / "log", token="hush")
-    assert launched.url == f"ws://127.0.0.1:{launched.port}"
-    assert launched._environment()["DUOLOGUE_TOKEN"] == "hush"
+    told = launched._environment()
+    assert told["SERVER_CONFIG_PATH"] == str(tmp_path / "user.yaml")
+    assert (told["WEBSOCKET_PORT"], told["SERVER_HOST"]) == ("0", "127.0.0.1")
+    assert told["DUOLOGUE_TOKEN"] == "hush"
     assert "hush" not in repr(launched)
