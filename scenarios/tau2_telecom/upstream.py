@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -23,7 +23,9 @@ from scenarios.tau2_telecom.upstream_copy import check_databases, find_folder, r
 _TASK_FILES = ("tasks.json", "tasks_full.json")
 _SPLIT_FILE = "split_tasks.json"
 _TASK_ID = re.compile(r"\[(?P<family>\w+)\](?P<issues>\w+(?:\|\w+)*)\[PERSONA:(?P<persona>\w+)\]")
-_SIDES = {"assistant": "agent"}
+_SIDES = {"assistant": "agent", "user": "user"}
+
+R = TypeVar("R", bound=Record)
 
 
 class UpstreamTask(Record):
@@ -126,12 +128,9 @@ def map_task(record: Any, where: str) -> UpstreamTask:
         FixtureError: a key is missing or malformed; ``where`` names file and task in the message.
     """
     try:
-        read = TypeAdapter(_TaskRecord).validate_python(record)
-        return _map(read)
+        return _map(_TaskRecord.model_validate(record))
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise FixtureError(f"{where}: {key}: {first['msg']}") from error
+        raise FixtureError(f"{where}: {_first_error(error)}") from error
     except ValueError as error:
         raise FixtureError(f"{where}: {error}") from error
 
@@ -145,12 +144,19 @@ def _map(record: _TaskRecord) -> UpstreamTask:
         family=family,
         issues=issues,
         persona=persona,
-        initialization_actions=tuple(
-            InitAction.model_validate(_sided(action, "env_type"))
-            for action in record.initial_state.initialization_actions
+        initialization_actions=_validated(
+            InitAction,
+            [_sided(action, "env_type") for action in record.initial_state.initialization_actions],
+            "initial_state.initialization_actions",
         ),
-        reference_actions=tuple(_reference_action(action) for action in criteria.actions),
-        assertions=tuple(DbAssertion.model_validate(_sided(check, "env_type")) for check in criteria.env_assertions),
+        reference_actions=_validated(
+            ReferenceAction, [_reference_action(action) for action in criteria.actions], "evaluation_criteria.actions"
+        ),
+        assertions=_validated(
+            DbAssertion,
+            [_sided(check, "env_type") for check in criteria.env_assertions],
+            "evaluation_criteria.env_assertions",
+        ),
         nl_assertions=tuple(criteria.nl_assertions or ()),
         reward_basis=tuple(criteria.reward_basis),
         is_abroad=any(issue.abroad for issue in known),
@@ -186,15 +192,25 @@ def _parse_id(task_id: str) -> tuple[str, tuple[str, ...], str]:
     return family, issues, persona
 
 
+def _validated(kind: type[R], records: list[dict[str, Any]], key: str) -> tuple[R, ...]:
+    try:
+        return TypeAdapter(tuple[kind, ...]).validate_python(records)  # type: ignore[valid-type]
+    except ValidationError as error:
+        raise ValueError(f"{key}.{_first_error(error)}") from error
+
+
+def _first_error(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
 def _sided(record: dict[str, Any], key: str) -> dict[str, Any]:
     """Return a copy with ``side`` in place of upstream's key, and ``agent`` in place of ``assistant``."""
-    if key not in record:
-        raise ValueError(f"{key} is missing in {record.get('func_name') or record.get('name')!r}")
-    rest = {name: value for name, value in record.items() if name != key}
-    return {"side": _SIDES.get(record[key], record[key]), **rest}
+    if record.get(key) not in _SIDES:
+        name = record.get("func_name") or record.get("name")
+        raise ValueError(f"{key} of {name!r} must be one of {', '.join(_SIDES)}, found {record.get(key)!r}")
+    return {"side": _SIDES[record[key]], **{name: value for name, value in record.items() if name != key}}
 
 
-def _reference_action(record: dict[str, Any]) -> ReferenceAction:
-    sided = _sided(record, "requestor")
-    sided.pop("info", None)
-    return ReferenceAction.model_validate(sided)
+def _reference_action(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in _sided(record, "requestor").items() if key != "info"}
