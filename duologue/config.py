@@ -1,1 +1,247 @@
-"""Settings of bots, bridge and runs: models, loader, order of precedence."""
+"""Settings of a bot: models, loader, order of precedence.
+
+A setting comes from the command line, else from the environment, else from the YAML file, else from the
+default in these models. ``${env:NAME}`` inside a YAML text is replaced by that environment variable.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
+
+from duologue.errors import ConfigError
+from duologue.records.record import Record
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
+DEFAULT_CONFIG_PATH = "server_configs/agent.yaml"
+
+Charge = Annotated[str, Field(pattern=r"^(zero|measured|fixed:\d+)$")]
+"""What work costs in media time: ``zero``, ``measured`` (the real time it took) or ``fixed:<ms>``."""
+
+
+class ServerConfig(Record):
+    """Where the bot listens, and who may connect."""
+
+    name: str = "bot"
+    host: str = "127.0.0.1"
+    port: int = Field(default=8765, ge=0, le=65535)
+    auth_token: SecretStr | None = None
+    allowed_origins: tuple[str, ...] = ()
+    max_sessions: int = Field(default=32, ge=1)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @model_validator(mode="after")
+    def _guarded(self) -> ServerConfig:
+        token = self.auth_token
+        if token is not None and not token.get_secret_value():
+            raise ValueError("auth_token is empty; set a value, or remove the key to run without a token on loopback")
+        if token is None and self.host not in LOOPBACK_HOSTS:
+            raise ValueError(
+                f"host {self.host!r} is reachable from other machines; set server.auth_token or DUOLOGUE_TOKEN, "
+                "or listen on 127.0.0.1"
+            )
+        return self
+
+
+class TransportConfig(Record):
+    """The audio a bot takes and gives: 16 kHz in, ``audio_out_sample_rate`` Hz out, 20 ms frames."""
+
+    type: Literal["lockstep"] = "lockstep"
+    audio_in_sample_rate: Literal[16000] = 16000
+    audio_out_sample_rate: Literal[8000, 16000, 24000] = 16000
+
+
+class VadConfig(Record):
+    """Voice activity detection. Times in seconds."""
+
+    type: Literal["silero"] = "silero"
+    confidence: float = Field(default=0.7, gt=0, lt=1)
+    start_secs: float = Field(default=0.1, ge=0.032, le=2)
+    stop_secs: float = Field(default=0.2, ge=0.064, le=5)
+    min_volume: float = Field(default=0.4, ge=0, le=1)
+
+
+class SttConfig(Record):
+    """Speech to text. ``model``: ``bundled``, a folder, or the name of a CTranslate2 model on the hub.
+
+    ``max_no_speech`` drops a transcript when the model is surer than this that nobody spoke.
+    """
+
+    type: Literal["whisper"] = "whisper"
+    model: str = "bundled"
+    compute_type: str = "int8"
+    threads: int = Field(default=1, ge=1)
+    beam_size: int = Field(default=1, ge=1, le=10)
+    max_no_speech: float = Field(default=0.9, gt=0, le=1)
+    charge: Charge = "zero"
+
+
+class TurnTakingConfig(Record):
+    """When the other side's turn is over: so long after it fell silent."""
+
+    user_speech_timeout_s: float = Field(default=0.6, ge=0.1, le=10)
+
+
+class LlmConfig(Record):
+    """What sits in the model's place."""
+
+    type: Literal["openai", "reference", "scripted_user", "do_nothing", "wrong_action"] = "reference"
+    mutation: Literal["drop", "alter", "add"] | None = None
+    latency_ms: int = Field(default=50, ge=0)
+    enable_tool_calling: bool = True
+    system_prompt_suffix: str = ""
+    function_call_timeout_s: float = Field(default=10.0, gt=0)
+    model: str = ""
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    request_timeout_s: float = Field(default=60.0, gt=0)
+    charge: Charge = "measured"
+
+    @model_validator(mode="after")
+    def _complete(self) -> LlmConfig:
+        if self.type == "openai" and not (self.model and self.base_url):
+            raise ValueError("type openai needs llm.model and llm.base_url (for example http://127.0.0.1:8000/v1)")
+        if (self.type == "wrong_action") != (self.mutation is not None):
+            raise ValueError("llm.mutation (drop, alter or add) goes with type wrong_action, and only with it")
+        return self
+
+    @property
+    def wants_plan(self) -> bool:
+        """Whether the brain needs the scenario's reference plan in its payload."""
+        return self.type in ("reference", "wrong_action")
+
+
+class TtsConfig(Record):
+    """Text to speech. ``pitch`` below 1 gives a lower voice at the same pace; ``speed`` above 1 is faster."""
+
+    type: Literal["hibari"] = "hibari"
+    voice: str = "heart"
+    speed: float = Field(default=1.0, ge=0.5, le=2.0)
+    pitch: float = Field(default=1.0, ge=0.6, le=1.5)
+    charge: Charge = "zero"
+
+    @field_validator("voice")
+    @classmethod
+    def _named(cls, voice: str) -> str:
+        if not re.fullmatch(r"[a-z0-9_]+", voice):
+            raise ValueError("a voice is a name such as heart")
+        return voice
+
+
+class BotConfig(Record):
+    """All settings of one bot process."""
+
+    server: ServerConfig = ServerConfig()
+    transport: TransportConfig = TransportConfig()
+    vad: VadConfig = VadConfig()
+    stt: SttConfig = SttConfig()
+    turn_taking: TurnTakingConfig = TurnTakingConfig()
+    llm: LlmConfig = LlmConfig()
+    tts: TtsConfig = TtsConfig()
+
+
+def load_bot_config(
+    path: Path | None = None, *, overrides: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
+) -> BotConfig:
+    """Return the settings of a bot.
+
+    Args:
+        path: the YAML file; None takes ``SERVER_CONFIG_PATH``, else ``server_configs/agent.yaml``.
+        overrides: command-line values for ``server`` (``host``, ``port``); None values are ignored.
+        env: the environment; None means the process's own.
+
+    Raises:
+        ConfigError: the message names the file, the key and the remedy.
+    """
+    env = os.environ if env is None else env
+    path = path or Path(env.get("SERVER_CONFIG_PATH") or DEFAULT_CONFIG_PATH)
+    values = _read_yaml(path)
+    values = {key: _resolve(value, f"{path}: {key}", env) for key, value in values.items()}
+    server = values.get("server") or {}
+    if isinstance(server, dict):
+        values["server"] = {**server, **_environment_server(env), **_given(overrides or {})}
+    try:
+        return BotConfig.model_validate({key: {} if value is None else value for key, value in values.items()})
+    except ValidationError as error:
+        raise ConfigError("; ".join(f"{path}: {line}" for line in _explain(error))) from error
+
+
+def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in overrides.items() if value is not None}
+
+
+def _environment_server(env: Mapping[str, str]) -> dict[str, Any]:
+    names = {"WEBSOCKET_PORT": "port", "SERVER_HOST": "host", "DUOLOGUE_TOKEN": "auth_token"}
+    found: dict[str, Any] = {key: env[name] for name, key in names.items() if env.get(name)}
+    if "port" in found and not found["port"].isdecimal():
+        raise ConfigError(f"environment: WEBSOCKET_PORT must be a whole number, not {found['port']!r}")
+    return found
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: {error.strerror or error}; give a server configuration with --config or SERVER_CONFIG_PATH"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{path}: the top level must be sections such as server, stt, llm, tts")
+    return {str(key): item for key, item in value.items()}
+
+
+_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def _resolve(value: Any, where: str, env: Mapping[str, str]) -> Any:
+    """Replace ``${env:NAME}`` in every text of ``value``."""
+    if isinstance(value, dict):
+        return {key: _resolve(item, f"{where}.{key}", env) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_resolve(item, f"{where}[{index}]", env) for index, item in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+
+    def named(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in env:
+            raise ConfigError(f"{where}: environment variable {name} is not set; export it or change the key")
+        return env[name]
+
+    return _REFERENCE.sub(named, value)
+
+
+def _explain(error: ValidationError) -> Iterator[str]:
+    """Yield one line for each problem: the key, what is wrong, and the likely meant key."""
+    for problem in error.errors(include_url=False, include_input=False):
+        location = [str(part) for part in problem["loc"]]
+        key = ".".join(location) or "settings"
+        if problem["type"] != "extra_forbidden":
+            yield f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+            continue
+        known = _fields_of(location[:-1])
+        near = difflib.get_close_matches(location[-1], known, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+        yield f"{key}: unknown key; {hint}"
+
+
+def _fields_of(location: list[str]) -> list[str]:
+    model: type[BaseModel] = BotConfig
+    for part in location:
+        model = model.model_fields[part].annotation  # type: ignore[assignment]
+    return list(model.model_fields)

@@ -9,6 +9,7 @@
     ├── ToolError              raised inside a tool body; becomes a value for the model, never a crash
     │   ├── ToolRefusal        the tool understood and declined
     │   └── InvalidArguments   the arguments do not fit the tool
+    ├── BotStateError          a bot's own pipeline is not in the state it has to be in
     ├── BotError               one bot, seen from the bridge (has ``side``, ``request_id``, ``retryable``)
     │   ├── BotUnavailable     cannot connect, or the connection ended
     │   ├── BotTimeout         no answer within the bound
@@ -53,6 +54,10 @@ class InvalidArguments(ToolError):
     """The arguments do not fit the tool."""
 
     error_type = "invalid_arguments"
+
+
+class BotStateError(DuologueError):
+    """Inside a bot: its pipeline is not in the state it has to be in."""
 
 
 class BotError(DuologueError):

@@ -1,0 +1,95 @@
+"""A scripted brain in the place of the LLM service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from pipecat.frames.frames import (
+    Frame,
+    InterruptionFrame,
+    LLMContextFrame,
+    LLMFullResponseEndFrame,
+    LLMFullResponseStartFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
+from pipecat.services.settings import LLMSettings
+
+from duologue.bots.brains.reply import BrainReply
+
+Decide = Callable[[list[dict[str, Any]]], BrainReply]
+
+
+class LastingCalls(LLMService):
+    """An LLM service whose tool calls outlast a barge-in.
+
+    Our tools act at once and can only be waiting at the write barrier; cancelling one there would hide from
+    the model a write that has happened.
+    """
+
+    async def _handle_interruptions(self, _: InterruptionFrame) -> None:
+        """Leave running calls alone."""
+
+
+class ScriptedBrain(LastingCalls):
+    """Answers each context with what ``decide`` says, through Pipecat's own text and tool-call path.
+
+    Args:
+        decide: chat messages to reply; its view is that of an OpenAI-compatible server.
+        latency_s: thinking time in session seconds.
+        function_call_timeout_s: bound of one tool call in session seconds.
+    """
+
+    def __init__(self, decide: Decide, *, latency_s: float, function_call_timeout_s: float) -> None:
+        super().__init__(
+            function_call_timeout_secs=function_call_timeout_s,
+            settings=LLMSettings(
+                model="scripted",
+                system_instruction=None,
+                temperature=None,
+                max_tokens=None,
+                top_p=None,
+                top_k=None,
+                frequency_penalty=None,
+                presence_penalty=None,
+                seed=None,
+                filter_incomplete_user_turns=False,
+                user_turn_completion_config=None,
+            ),
+        )
+        self._decide = decide
+        self._latency_s = latency_s
+        self._calls = 0
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """Answer a context frame; pass everything else on."""
+        await super().process_frame(frame, direction)
+        if not isinstance(frame, LLMContextFrame):
+            await self.push_frame(frame, direction)
+            return
+        try:
+            await self.push_frame(LLMFullResponseStartFrame())
+            await self._answer(frame)
+        except Exception as error:  # noqa: BLE001 - reported to the client as a failure of this bot
+            await self.push_error(f"brain failed: {type(error).__name__}: {error}", exception=error)
+        finally:
+            await self.push_frame(LLMFullResponseEndFrame())
+
+    async def _answer(self, frame: LLMContextFrame) -> None:
+        seen = await self.get_llm_adapter().get_llm_invocation_params(
+            frame.context, system_instruction=self._settings.system_instruction, convert_developer_to_user=False
+        )
+        reply = self._decide(list(seen["messages"]))
+        if self._latency_s:
+            await asyncio.sleep(self._latency_s)
+        for word in reply.text.split():
+            await self._push_llm_text(word + " ")
+        await self.run_function_calls([self._numbered(call.name, call.arguments, frame) for call in reply.calls])
+
+    def _numbered(self, name: str, arguments: dict[str, Any], frame: LLMContextFrame) -> FunctionCallFromLLM:
+        self._calls += 1
+        return FunctionCallFromLLM(
+            function_name=name, tool_call_id=f"call_{self._calls}", arguments=arguments, context=frame.context
+        )

@@ -1,0 +1,209 @@
+"""Settings to one session's pipeline, and what control messages do to it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pipecat.utils.time
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.frames.frames import LLMUpdateSettingsFrame
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker, ProcessorUnusablePolicy
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frameworks.rtvi import (
+    RTVIFunctionCallReportLevel,
+    RTVIObserverParams,
+    RTVIProcessor,
+)
+from pipecat.processors.frameworks.rtvi.frames import RTVIServerMessageFrame
+from pipecat.services.settings import LLMSettings
+from pipecat.turns.user_start import VADUserTurnStartStrategy
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+
+from duologue import __version__
+from duologue.bots.context import ScenarioState
+from duologue.bots.control import Control, UnknownMessage
+from duologue.bots.lockstep_transport import FRAME_MS, LockstepTransport
+from duologue.bots.media_clock import DatetimeShim
+from duologue.bots.services import Models, build_llm, build_stt, build_tts, build_vad
+from duologue.bots.stt import WhisperStt
+from duologue.bots.tool_calls import ToolCalls
+from duologue.config import BotConfig
+from duologue.errors import BotStateError
+from duologue.toolkit.tool import Tool
+
+logger = logging.getLogger(__name__)
+
+pipecat.utils.time.datetime = DatetimeShim  # Pipecat's own timestamps follow session time
+
+_TURN_AT_LATEST_S = 5.0
+_FLUSH_S = 5.0
+
+
+def about_bot(config: BotConfig) -> dict[str, Any]:
+    """Return what ``bot-ready`` says of this bot."""
+    return {
+        "library": "duologue",
+        "library_version": __version__,
+        "capabilities": {
+            "transport": config.transport.type,
+            "frame_ms": FRAME_MS,
+            "audio_in_hz": config.transport.audio_in_sample_rate,
+            "audio_out_hz": config.transport.audio_out_sample_rate,
+            "tool_calling": config.llm.enable_tool_calling,
+            "barrier": True,
+            "brain": config.llm.type,
+            "plan": config.llm.wants_plan,
+        },
+    }
+
+
+class _Rtvi(RTVIProcessor):
+    """Pipecat's RTVI processor, introducing this bot."""
+
+    def __init__(self, about: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._about = about
+
+    async def set_bot_ready(self, about: Mapping[str, Any] | None = None) -> None:
+        """Answer ``client-ready``."""
+        await super().set_bot_ready(about or self._about)
+
+
+class SessionPipeline:
+    """One connection's pipeline: transport, VAD, STT, brain, TTS, and the control messages beside them.
+
+    Build it and run it inside the session's clock.
+
+    Args:
+        config: the bot's settings.
+        models: the process's models.
+    """
+
+    def __init__(self, config: BotConfig, models: Models) -> None:
+        self.state = ScenarioState()
+        self.transport = LockstepTransport(config.transport.audio_out_sample_rate)
+        self._context = LLMContext(messages=[])
+        self._prompt = ""
+        self._stt = build_stt(config, models)
+        self._llm = build_llm(config, self.state)
+        self._aggregators = LLMContextAggregatorPair(self._context, user_params=_turn_params(config))
+        pipeline = Pipeline(
+            [
+                self.transport.input(),
+                build_vad(config, models),
+                self._stt,
+                self._aggregators.user(),
+                self._llm,
+                build_tts(config, models),
+                self.transport.output(),
+                self._aggregators.assistant(),
+            ]
+        )
+        self._worker = PipelineWorker(
+            pipeline,
+            params=PipelineParams(
+                audio_in_sample_rate=config.transport.audio_in_sample_rate,
+                audio_out_sample_rate=config.transport.audio_out_sample_rate,
+                enable_usage_metrics=True,
+            ),
+            idle_timeout_secs=None,
+            enable_turn_tracking=False,
+            processor_unusable_policy=ProcessorUnusablePolicy.CANCEL,
+            rtvi_processor=_Rtvi(about_bot(config)),
+            rtvi_observer_params=_reported(),
+        )
+        self._runner = WorkerRunner(handle_sigint=False)
+        self.calls = ToolCalls(self.state, self._push)
+        self._llm.register_function(None, self.calls.handle)
+        self._control = Control(config, self.state, self.calls, self, self._push)
+        self._worker.rtvi.add_event_handler("on_client_message", self._answer)
+
+    async def run(self) -> None:
+        """Run until the worker is cancelled or ends."""
+        await self._runner.add_workers(self._worker)
+        await self._runner.run()
+
+    async def stop(self) -> None:
+        """Cancel the worker."""
+        await self._worker.cancel()
+
+    async def restart(self, prompt: str) -> None:
+        """Silence the bot, forget what was heard and said, and take ``prompt`` as the system prompt.
+
+        Raises:
+            BotStateError: the pipeline did not come to rest.
+        """
+        await self._llm.cancel_function_calls()
+        await self._worker.rtvi.interrupt_bot()
+        await self._worker.queue_frame(LLMUpdateSettingsFrame(delta=LLMSettings(system_instruction=prompt)))
+        if not await self._worker.flush_pipeline(_FLUSH_S):
+            raise BotStateError(f"the pipeline did not come to rest within {_FLUSH_S:g} s")
+        for aggregator in (self._aggregators.user(), self._aggregators.assistant()):
+            await aggregator.reset()
+        if isinstance(self._stt, WhisperStt):
+            self._stt.forget()
+        self._context.set_messages([])
+        self._prompt = prompt
+
+    def show_tools(self) -> None:
+        """Show the model the session's current tools, replacing all others."""
+        schemas = [_schema(tool) for tool in self.state.tools.values()]
+        self._context.set_tools(ToolsSchema(standard_tools=schemas))
+
+    def messages(self) -> list[Any]:
+        """Return the system prompt and the chat messages after it."""
+        system = [{"role": "system", "content": self._prompt}] if self._prompt else []
+        return [*system, *self._context.get_messages()]
+
+    async def _push(self, data: dict[str, Any]) -> None:
+        """Send a server-message in order with the events of the tool calls around it."""
+        await self._llm.push_frame(RTVIServerMessageFrame(data=data))
+
+    async def _answer(self, rtvi: RTVIProcessor, message: Any) -> None:
+        try:
+            result = await self._control.answer(message.type, message.data)
+        except UnknownMessage as error:
+            await rtvi.send_error_response(message, str(error))
+        except Exception as error:  # noqa: BLE001 - the contract words a failing handler as an error response
+            logger.warning("%s failed: %s", message.type, error)
+            await rtvi.send_error_response(message, f"{type(error).__name__}: {error}")
+        else:
+            await rtvi.send_server_response(message, result)
+
+
+def _turn_params(config: BotConfig) -> LLMUserAggregatorParams:
+    quiet_s = config.turn_taking.user_speech_timeout_s
+    return LLMUserAggregatorParams(
+        user_turn_strategies=UserTurnStrategies(
+            start=[VADUserTurnStartStrategy(enable_interruptions=True)],
+            # A turn without a transcript has to end too, so the end does not wait for one.
+            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=quiet_s, wait_for_transcript=False)],
+        ),
+        user_turn_stop_timeout=quiet_s + _TURN_AT_LATEST_S,
+        audio_idle_timeout=0,
+        empty_user_turn=None,
+    )
+
+
+def _reported() -> RTVIObserverParams:
+    return RTVIObserverParams(
+        bot_output_enabled=False,
+        bot_llm_enabled=False,
+        user_llm_enabled=False,
+        user_input_enabled=False,
+        function_call_report_level={"*": RTVIFunctionCallReportLevel.FULL},
+    )
+
+
+def _schema(tool: Tool) -> FunctionSchema:
+    return FunctionSchema(tool.name, tool.description, dict(tool.properties), list(tool.required))
