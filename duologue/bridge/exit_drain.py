@@ -1,0 +1,95 @@
+"""When a call may end: exit is honoured after the agent's last words were played. Pure.
+
+A bot's exit message overtakes its queued sound, so the bridge goes on granting time until the agent has
+nothing under way (model, speech synthesis, speech, tools) and its sound was quiet for half a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from duologue.protocol.messages import InterruptionMark, RtviMessage
+from duologue.protocol.requests import StrayAnswer
+from duologue.records.outcome import StopReason
+
+QUIET_MS = 500
+QUIET_BELOW_DBFS = -55.0
+
+
+@dataclass(slots=True)
+class BotActivity:
+    """What one bot has under way, from its own messages and its sound."""
+
+    is_speaking: bool = False
+    is_thinking: bool = False
+    is_voicing: bool = False
+    open_tools: set[str] = field(default_factory=set)
+    quiet_ms: int = 0
+
+    def observe(self, item: RtviMessage | InterruptionMark | StrayAnswer) -> None:
+        """Take one message into account."""
+        if isinstance(item, InterruptionMark):
+            self._cut()
+        elif isinstance(item, RtviMessage):
+            self._observe(item)
+
+    def hear(self, level_dbfs: float, duration_ms: int) -> None:
+        """Take the level of one tick of the bot's sound into account."""
+        self.quiet_ms = self.quiet_ms + duration_ms if level_dbfs < QUIET_BELOW_DBFS else 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is under way and the sound has been quiet for long enough."""
+        busy = self.is_speaking or self.is_thinking or self.is_voicing or self.open_tools
+        return not busy and self.quiet_ms >= QUIET_MS
+
+    def _observe(self, message: RtviMessage) -> None:
+        data = message.data if isinstance(message.data, dict) else {}
+        match message.type:
+            case "bot-started-speaking":
+                self.is_speaking = True
+            case "bot-stopped-speaking":
+                self.is_speaking = False
+            case "bot-llm-started":
+                self.is_thinking = True
+            case "bot-llm-stopped":
+                self.is_thinking = False
+            case "bot-tts-started":
+                self.is_voicing = True
+            case "bot-tts-stopped":
+                self.is_voicing = False
+            case "llm-function-call-in-progress":
+                self.open_tools.add(str(data.get("tool_call_id", "")))
+            case "llm-function-call-stopped":
+                self.open_tools.discard(str(data.get("tool_call_id", "")))
+            case "bot-interrupted":
+                self._cut()
+
+    def _cut(self) -> None:
+        self.is_speaking = self.is_thinking = self.is_voicing = False
+
+
+@dataclass(slots=True)
+class CallEnd:
+    """Decides after each tick whether the call is over. All times are media time in milliseconds."""
+
+    max_ms: int
+    exit_grace_ms: int
+    drain_ms: int
+    exit_at_ms: int | None = None
+
+    def request_exit(self, t_ms: int) -> None:
+        """The agent said that the call is over; the first time counts."""
+        if self.exit_at_ms is None:
+            self.exit_at_ms = t_ms
+
+    def decide(self, t_ms: int, agent: BotActivity, user: BotActivity) -> StopReason | None:
+        """Return why the call ends now, or None while it goes on."""
+        has_open_tools = bool(agent.open_tools or user.open_tools)
+        if self.exit_at_ms is not None:
+            waited = t_ms - self.exit_at_ms
+            is_played = waited >= QUIET_MS and agent.is_done and not has_open_tools
+            return StopReason.EXIT if is_played or waited >= self.exit_grace_ms else None
+        if t_ms < self.max_ms or (has_open_tools and t_ms < self.max_ms + self.drain_ms):
+            return None
+        return StopReason.TIMEOUT

@@ -1,0 +1,203 @@
+"""Putting both bots into the scenario, and reading back that they are in it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from duologue.bridge.connection import lockstep_problem
+from duologue.bridge.party import Attempt, on_both
+from duologue.bridge.reconcile import Reconciler, build_reconciler, initial_payload
+from duologue.bridge.state_sync import StateSync
+from duologue.errors import BotTimeout, InitializationFailed, ProtocolViolation, ReconcileFailed
+from duologue.protocol import messages
+from duologue.protocol.messages import ControlRequest, RtviMessage
+from duologue.protocol.replies import Report, Summary, parse_flag, parse_report, parse_summary
+from duologue.records.action import Side
+from duologue.records.event import BotReady, InitialState, Prepared
+
+PREPARE_ORDER = (Side.USER, Side.AGENT)
+INITIALIZE_ORDER = (Side.AGENT, Side.USER)
+
+
+async def connect_both(attempt: Attempt) -> None:
+    """Connect, shake hands and check what the bots can do.
+
+    Raises:
+        BotError: a bot is missing, silent, or speaks something else.
+        InitializationFailed: a bot lacks what the scenario needs.
+    """
+
+    async def greet(side: Side) -> None:
+        party = attempt.party(side)
+        await party.connection.open(attempt.settings.connect_timeout_s)
+        party.about = await party.connection.handshake(attempt.settings.init_timeout_s)
+
+    await on_both(greet)
+    for side in Side:
+        about = attempt.party(side).about
+        attempt.log.write(BotReady(side=side, version=about.version, about=about.about))
+    for side in Side:
+        _check_capabilities(attempt, side)
+
+
+async def prepare(attempt: Attempt) -> Reconciler:
+    """Initialize both bots, sync them and read everything back; return the shadows.
+
+    Raises:
+        InitializationFailed: a side is not in its initial state.
+        ReconcileFailed: the first sync did not take.
+        BotError: a connection failed.
+    """
+    shadows = build_reconciler(attempt.scenario, attempt.epoch)
+    for side in PREPARE_ORDER:
+        await _flag(attempt, side, messages.reset())
+    for side in PREPARE_ORDER:
+        await _flag(attempt, side, _prompt_request(attempt, side))
+    digests, deltas = shadows.first_pushes()
+    for side in INITIALIZE_ORDER:
+        full = shadows.full_state(side) if deltas is None and shadows.has_state(side) else None
+        report = await _initialize(attempt, side, full)
+        _check_initial_digest(shadows, side, report, digests[side])
+    sync = StateSync(attempt, shadows)
+    if deltas is not None:
+        await sync.push_first(deltas)
+    for side in Side:
+        await _read_back(attempt, shadows, side)
+    agent, user = shadows.dual.side(Side.AGENT), shadows.dual.side(Side.USER)
+    attempt.log.write(
+        InitialState(agent_db=agent.db, user_db=user.db, agent_memory=agent.memory, user_memory=user.memory)
+    )
+    return shadows
+
+
+def prompt_digest(prompt: str) -> str:
+    """Return the SHA-256 (lower-case hex) of a system prompt."""
+    return hashlib.sha256(prompt.encode("utf-8")).hexdigest()
+
+
+def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
+    """Return what a bot's brain may know of the scenario: its own side's facts, and the plan only for an oracle."""
+    scenario = attempt.scenario
+    payload: dict[str, Any] = {
+        "name": scenario.name,
+        "domain": scenario.domain,
+        "family": scenario.family,
+        "epoch": attempt.epoch,
+        "profile": scenario.profile,
+        "facts": scenario.side(side).facts,
+    }
+    wants_plan = side is Side.AGENT and attempt.party(side).about.plan
+    if attempt.plan is not None and wants_plan and attempt.settings.send_plan:
+        payload.update(attempt.plan.fields())
+    return payload
+
+
+def _check_capabilities(attempt: Attempt, side: Side) -> None:
+    about, url = attempt.party(side).about, attempt.settings.url(side)
+    if problem := lockstep_problem(side, url, about):
+        raise ProtocolViolation(problem, side=side)
+    scenario = attempt.scenario
+    needs_tools = scenario.user_needs_tools if side is Side.USER else bool(scenario.agent.resources.tools)
+    if needs_tools and not about.tool_calling:
+        raise InitializationFailed(
+            f"the {side} bot at {url} has tool calling switched off, but the {side} side of {scenario.name} acts "
+            "through tools; set llm.enable_tool_calling: true in its YAML file"
+        )
+
+
+def _prompt_request(attempt: Attempt, side: Side) -> ControlRequest:
+    spec = attempt.scenario.side(side)
+    payload = scenario_payload(attempt, side)
+    return messages.update_system_prompt(spec.prompt, spec.resources.tools, attempt.scenario.domain, payload)
+
+
+async def _flag(attempt: Attempt, side: Side, control: ControlRequest) -> None:
+    d = await _request(attempt, side, control)
+    try:
+        is_done = parse_flag(d)
+    except ValueError as error:
+        raise InitializationFailed(f"the {side} bot's answer to {control.t}: {error}") from error
+    if not is_done:
+        raise InitializationFailed(f"the {side} bot refused {control.t}{_last_error(attempt, side)}")
+
+
+async def _initialize(attempt: Attempt, side: Side, full: dict[str, Any] | None) -> Report:
+    shared, actions = initial_payload(attempt.scenario, side, full)
+    d = await _request(attempt, side, messages.apply_initialization(attempt.scenario.domain, shared, actions))
+    try:
+        report = parse_report(d)
+    except ValueError as error:
+        raise InitializationFailed(f"the {side} bot's answer to apply_initialization: {error}") from error
+    if not report.success:
+        raise InitializationFailed(
+            f"the {side} bot could not be initialized: {'; '.join(report.errors) or 'no reason'}"
+        )
+    return report
+
+
+def _check_initial_digest(shadows: Reconciler, side: Side, report: Report, expected: str | None) -> None:
+    if report.digest is None or not shadows.has_state(side):
+        return
+    shadows.watch(side)
+    if report.digest != expected:
+        raise InitializationFailed(
+            f"the {side} bot's database differs from the scenario's after initialization (digest {report.digest[:12]}, "
+            f"expected {(expected or 'none')[:12]}); do bot and runner use the same checkout and data?"
+        )
+
+
+async def _read_back(attempt: Attempt, shadows: Reconciler, side: Side) -> None:
+    d = await _request(attempt, side, messages.get_scenario_summary(include_db=False))
+    try:
+        summary = parse_summary(d)
+    except ValueError as error:
+        raise InitializationFailed(f"the {side} bot's summary: {error}") from error
+    expected_prompt = prompt_digest(attempt.scenario.side(side).prompt)
+    has_tools = attempt.party(side).about.tool_calling
+    expected_tools = tuple(sorted(attempt.scenario.side(side).resources.tools)) if has_tools else ()
+    _check_read_back(attempt, shadows, side, summary, (expected_prompt, expected_tools))
+    attempt.log.write(
+        Prepared(
+            side=side,
+            prompt_digest=summary.prompt_hash or expected_prompt,
+            tools=summary.tools if summary.tools is not None else expected_tools,
+            digest=summary.digest,
+            self_reported=not summary.has_extras or (shadows.has_state(side) and not shadows.is_watched(side)),
+        )
+    )
+
+
+def _check_read_back(
+    attempt: Attempt, shadows: Reconciler, side: Side, summary: Summary, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    expected_prompt, expected_tools = expected
+    if summary.actions:
+        raise InitializationFailed(f"the {side} bot reports {len(summary.actions)} writes before the call")
+    if summary.has_extras and summary.prompt_hash != expected_prompt:
+        raise InitializationFailed(f"the {side} bot holds another system prompt than the one it was sent")
+    if summary.tools is not None and summary.tools != expected_tools:
+        missing = sorted(set(expected_tools) - set(summary.tools))
+        extra = sorted(set(summary.tools) - set(expected_tools))
+        raise InitializationFailed(f"the {side} bot's tools differ: missing {missing}, unexpected {extra}")
+    if summary.epoch is not None and summary.epoch != attempt.epoch:
+        raise InitializationFailed(f"the {side} bot is in another epoch ({summary.epoch[:60]})")
+    if shadows.is_watched(side) and summary.digest != shadows.shadow_digest(side):
+        raise ReconcileFailed(f"the {side} bot's database differs from its shadow after the first sync")
+
+
+async def _request(attempt: Attempt, side: Side, control: ControlRequest) -> Any:
+    try:
+        _, d = await attempt.party(side).connection.request(control, attempt.settings.init_timeout_s)
+    except (BotTimeout, ProtocolViolation) as error:
+        if error.request_id is None:
+            raise
+        raise InitializationFailed(f"{error} (request {error.request_id})") from error
+    return d
+
+
+def _last_error(attempt: Attempt, side: Side) -> str:
+    for item in reversed(attempt.party(side).connection.queued()):
+        if isinstance(item, RtviMessage) and isinstance(item.data, dict) and item.data.get("type") == "bot-error":
+            return f": {item.data.get('message')}"
+    return ""

@@ -1,0 +1,61 @@
+"""What a call is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from duologue.protocol.messages import SAMPLE_RATE_HZ
+from duologue.records.action import ReferenceAction, Side
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """Bounds and addresses of one call.
+
+    ``*_timeout_s`` are wall time: they bound a bot that hangs and never decide anything else.
+    ``max_duration_s``, ``exit_grace_s`` and ``drain_s`` are media time. ``tick_timeout_s`` must exceed the
+    longest answer of a model, because a bot's time stands still while its model works.
+    """
+
+    agent_url: str
+    user_url: str
+    max_duration_s: float
+    token: str | None = None
+    pace: Literal["free", "wall"] = "free"
+    connect_timeout_s: float = 6.0
+    tick_timeout_s: float = 8.0
+    request_timeout_s: float = 8.0
+    init_timeout_s: float = 8.0
+    exit_grace_s: float = 20.0
+    drain_s: float = 3.0
+    kick_off: str = "Hello"
+    sample_rate_hz: int = SAMPLE_RATE_HZ
+    send_plan: bool = True
+
+    def url(self, side: Side) -> str:
+        """Return the address of one bot."""
+        return self.agent_url if side is Side.AGENT else self.user_url
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPayload:
+    """What an oracle brain on the agent side is told: the reference plan, and its mutants by kind."""
+
+    plan: Sequence[ReferenceAction]
+    mutations: dict[str, Sequence[ReferenceAction]] = field(default_factory=dict)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the keys that join the scenario payload."""
+        mutations = {kind: [_step(step) for step in steps] for kind, steps in self.mutations.items()}
+        return {"plan": [_step(step) for step in self.plan], **({"mutations": mutations} if mutations else {})}
+
+
+def _step(step: ReferenceAction) -> dict[str, Any]:
+    return {
+        "action_id": step.action_id,
+        "side": step.side.value,
+        "name": step.name,
+        "arguments": step.arguments,
+    }
