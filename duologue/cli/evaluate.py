@@ -1,0 +1,151 @@
+"""``run_evaluation.py``: from the command line to a finished run and its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from duologue.cli.listing import print_domains, print_names
+from duologue.cli.logging_setup import quiet_libraries, run_log
+from duologue.cli.options import (
+    EXIT_FINISHED,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_EVALUABLE,
+    EXIT_USAGE,
+    OptionError,
+    Options,
+    parse_options,
+)
+from duologue.cli.progress import PLAIN_WIDTH, LiveProgress, PlainProgress, print_final
+from duologue.clock import Clock, SystemClock
+from duologue.errors import DuologueError
+from duologue.records.outcome import OutcomeKind
+from duologue.records.result import ScenarioResult
+from duologue.records.scenario import Scenario
+from duologue.runner.build import apply_run_settings, build_scenarios, check_scenarios, demo_names
+from duologue.runner.folders import create_run_dir, write_run_args
+from duologue.runner.launch import launched_bots
+from duologue.runner.observer import RunObserver, SilentObserver
+from duologue.runner.settings import RunSettings
+
+if TYPE_CHECKING:
+    from duologue.runner.batch import Batch
+
+RESCORE = "rescore"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code (see ``--help``)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    quiet_libraries()
+    try:
+        if arguments[:1] == [RESCORE]:
+            return _rescore(arguments[1:])
+        return _evaluate(arguments, parse_options(arguments))
+    except OptionError as error:
+        _print_error(f"{error}\nrun_evaluation.py --help lists the options")
+        return error.exit_code
+    except DuologueError as error:
+        _print_error(str(error))
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        _print_error("stopped")
+        return EXIT_INTERRUPTED
+
+
+def _evaluate(argv: Sequence[str], options: Options) -> int:
+    console = _console()
+    selection = replace(options.selection, names=demo_names()) if options.is_demo else options.selection
+    scenarios = build_scenarios(selection)
+    if options.is_list_domains:
+        print_domains(console, scenarios)
+        return EXIT_FINISHED
+    if options.is_list:
+        print_names(console, scenarios)
+        return EXIT_FINISHED
+    if not scenarios:
+        raise OptionError("no scenario to run", EXIT_USAGE)
+    scenarios = apply_run_settings(scenarios, options.run)
+    check_scenarios(scenarios)
+    return _run(argv, options, scenarios, console)
+
+
+def _run(argv: Sequence[str], options: Options, scenarios: Sequence[Scenario], console: Console) -> int:
+    # Imported here, so that --help, --list and bad options answer at once.
+    from duologue.runner.batch import Batch
+
+    clock = SystemClock()
+    started = clock.utc_now()
+    run_dir = create_run_dir(options.run.output_dir, started)
+    names = [scenario.name for scenario in scenarios]
+    write_run_args(run_dir, started=started, argv=argv, parsed=options.parsed, names=names)
+    batch = Batch.plan(scenarios, run_dir, seed=options.run.seed)
+    is_stopped = False
+    with run_log(run_dir):
+        try:
+            with _observer(options, console, clock) as observer:
+                observer.run_started(run_dir, len(scenarios))
+                asyncio.run(_conduct(options.run, batch, observer, clock))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            is_stopped = True
+    if batch.results:
+        print_final(console, run_dir, batch.results, batch.folders)
+    if is_stopped:
+        _print_error(f"stopped; what was finished is in {run_dir}")
+        return EXIT_INTERRUPTED
+    return exit_code(batch.results)
+
+
+def exit_code(results: Sequence[ScenarioResult]) -> int:
+    """Return how a run that was not stopped ends: something not evaluable, nothing ran, or all well."""
+    if not results:
+        return EXIT_USAGE
+    if any(result.outcome.kind is OutcomeKind.NOT_EVALUABLE for result in results):
+        return EXIT_NOT_EVALUABLE
+    return EXIT_FINISHED
+
+
+async def _conduct(settings: RunSettings, batch: Batch, observer: RunObserver, clock: Clock) -> None:
+    """Run the batch; a polite signal to this process ends it like Ctrl-C."""
+    from duologue.runner.scenario import AttemptRunner
+
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    if settings.launch is None:
+        await batch.run(AttemptRunner(settings, clock, observer))
+        return
+    async with launched_bots(settings.launch, batch.run_dir, token=settings.token) as bots:
+        reached = replace(settings, agent_url=bots.agent.url, user_url=bots.user.url)
+        await batch.run(AttemptRunner(reached, clock, observer, ensure_bots=bots.ensure_running))
+
+
+def _observer(options: Options, console: Console, clock: Clock) -> AbstractContextManager[RunObserver]:
+    if options.is_quiet:
+        return nullcontext(SilentObserver())
+    if console.is_terminal:
+        return LiveProgress(console, clock)
+    return nullcontext(PlainProgress(console, clock, options.verbosity))
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=PLAIN_WIDTH)
+
+
+def _rescore(arguments: list[str]) -> int:
+    from duologue.cli.rescore import run_rescore
+
+    return run_rescore(arguments)
+
+
+def _print_error(message: str) -> None:
+    Console(stderr=True).print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)

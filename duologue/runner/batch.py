@@ -1,0 +1,55 @@
+"""Many attempts in order; the files of the run are rebuilt after each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from duologue.records.result import ScenarioResult
+from duologue.records.scenario import Scenario
+from duologue.runner.folders import folder_names
+from duologue.runner.rescoring import rebuild_run_files
+from duologue.runner.scenario import Attempt, AttemptRunner
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Batch:
+    """The attempts of a run and what became of them so far."""
+
+    attempts: tuple[Attempt, ...]
+    run_dir: Path
+    results: list[ScenarioResult] = field(default_factory=list)
+
+    @classmethod
+    def plan(cls, scenarios: Sequence[Scenario], run_dir: Path, *, seed: int = 0) -> Batch:
+        """Return one attempt for each scenario, in order, each with its own folder in ``run_dir``."""
+        folders = folder_names([scenario.name for scenario in scenarios])
+        return cls(
+            tuple(
+                Attempt(scenario, run_dir / folder, run_id=run_dir.name, seed=seed)
+                for scenario, folder in zip(scenarios, folders, strict=True)
+            ),
+            run_dir,
+        )
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the attempts that have a result."""
+        return [attempt.folder for attempt in self.attempts[: len(self.results)]]
+
+    async def run(self, runner: AttemptRunner) -> None:
+        """Run every attempt. When cancelled, the attempt under way is stored before the cancellation goes on."""
+        for number, attempt in enumerate(self.attempts, start=1):
+            if runner.settings.pause_s:
+                await runner.clock.sleep(runner.settings.pause_s)
+            runner.observer.scenario_started(number, attempt.scenario)
+            await runner.run(attempt, self._store)
+
+    def _store(self, result: ScenarioResult) -> None:
+        self.results.append(result)
+        logger.info("scenario finished", extra={"scenario": result.scenario, "outcome": result.outcome.kind.value})
+        rebuild_run_files(self.run_dir)
