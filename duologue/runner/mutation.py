@@ -164,7 +164,8 @@ def _argument_sets(domain: str, side: Side, tool: Tool, pool: dict[str, list[Any
 
 def _samples(tool: Tool, name: str) -> list[Any]:
     kind = tool.properties.get(name, {}).get("type")
-    return {"string": ["none given"], "number": [1.0], "integer": [1], "boolean": [True]}.get(str(kind), [])
+    samples: dict[str, list[Any]] = {"string": ["none given"], "number": [1.0], "integer": [1], "boolean": [True]}
+    return samples.get(str(kind), [])
 
 
 def _can_be_asked(domain: str, side: Side, name: str, arguments: dict[str, Any]) -> bool:

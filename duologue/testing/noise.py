@@ -7,7 +7,9 @@ import re
 from dataclasses import dataclass
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_DIGITS = {word: str(digit) for digit, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])}
+_DIGITS = dict(
+    zip(("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"), "0123456789", strict=True)
+)
 
 
 @dataclass(frozen=True, slots=True)

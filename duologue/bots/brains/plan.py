@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from duologue.bots.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_UNKNOWN_RESULT
@@ -89,19 +90,15 @@ class Progress:
             self.requests += 1
 
     def _take_answer(self, heard: str, step: Step, book: Phrasebook) -> None:
-        reported = _score(heard, (*step.reports, CALLER_UNKNOWN_RESULT))
-        again = _score(heard, CALLER_AGAIN)
-        failed = similarity(heard, CALLER_FAILED)
-        other = max(_score(heard, request.reports) for request in book.requests if request.reports != step.reports)
-        is_report = reported >= _REPORT_SCORE and reported >= max(again, failed, other - _OTHER_LEAD)
-        if not self.is_asked and not (is_report and self._is_new(step)):
+        kind = judge_answer(heard, step, book).kind
+        if not self.is_asked and not (kind is AnswerKind.REPORT and self._is_new(step)):
             return
-        if is_report:
+        if kind is AnswerKind.REPORT:
             self._advance()
-        elif max(failed, other) >= _AGAIN_SCORE and max(failed, other) >= again:
+        elif kind is AnswerKind.FAILURE:
             self.failures += 1
             self._ask_again_or_go_on(self.failures >= MAX_FAILURES)
-        elif again >= _AGAIN_SCORE:
+        elif kind is AnswerKind.AGAIN:
             self._ask_again_or_go_on(self.requests >= MAX_REQUESTS)
         else:
             self.unclear += 1
@@ -153,6 +150,38 @@ def read_progress(acts: Sequence[Act], steps: tuple[Step, ...], book: Phrasebook
     for act in acts:
         progress.take(act, book)
     return progress
+
+
+class AnswerKind(StrEnum):
+    """What an answer to a request turned out to be."""
+
+    REPORT = "report"
+    FAILURE = "failure"
+    AGAIN = "again"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How an answer was judged; ``lead`` is the distance to the next best reading, 0 to 100."""
+
+    kind: AnswerKind
+    lead: float
+
+
+def judge_answer(heard: str, step: Step, book: Phrasebook) -> Answer:
+    """Return whether ``heard`` reports on ``step``, on something else or a failure, or asks to repeat."""
+    reported = _score(heard, (*step.reports, CALLER_UNKNOWN_RESULT))
+    again = _score(heard, CALLER_AGAIN)
+    other = max(_score(heard, request.reports) for request in book.requests if request.reports != step.reports)
+    failed = max(similarity(heard, CALLER_FAILED), other)
+    if reported >= _REPORT_SCORE and reported >= max(again, failed - _OTHER_LEAD):
+        return Answer(AnswerKind.REPORT, reported - max(again, failed - _OTHER_LEAD, _REPORT_SCORE))
+    if failed >= _AGAIN_SCORE and failed >= again:
+        return Answer(AnswerKind.FAILURE, failed - again)
+    if again >= _AGAIN_SCORE:
+        return Answer(AnswerKind.AGAIN, again - failed)
+    return Answer(AnswerKind.UNCLEAR, 0.0)
 
 
 def _score(heard: str, wordings: Sequence[str]) -> float:

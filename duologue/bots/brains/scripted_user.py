@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,12 @@ from duologue.bots.brains.dialogue import (
     Courtesy,
 )
 from duologue.bots.brains.history import Act, Called, Spoke, read_acts
-from duologue.bots.brains.matching import best_match, contains
+from duologue.bots.brains.matching import Match, best_match, contains
 from duologue.bots.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.phrasebook import Phrasebook, Request
+
+Meaning = int | str
+"""What a sentence can mean to the caller: the index of a request, a topic, or a courtesy."""
 
 MAX_AGAIN = 6
 """How often in a row the caller asks to repeat before it gives up."""
@@ -67,7 +69,7 @@ class ScriptedUser:
 
     def _respond(self, heard: str, before: list[Act], tools: list[str]) -> BrainReply:
         pending = _unreported(before)
-        meant = self._understand(heard, tools)
+        meant = self._meaning(heard, tools)
         if isinstance(meant, Request):
             call = BrainCall(meant.tool, dict(meant.arguments))
             if any(act.name == call.name and act.arguments == call.arguments for act in pending):
@@ -92,17 +94,19 @@ class ScriptedUser:
         count = self._times_asked_again(before)
         return CALLER_AGAIN[count % len(CALLER_AGAIN)] if count < MAX_AGAIN else CALLER_GIVES_UP
 
-    def _understand(self, heard: str, tools: list[str]) -> Request | str | None:
-        known: dict[Hashable, tuple[str, ...]] = {
+    def understand(self, heard: str, tools: list[str]) -> Match[Meaning] | None:
+        """Return the meaning that fits ``heard`` best, however badly: a request, a topic or a courtesy."""
+        known: dict[Meaning, tuple[str, ...]] = {
             index: request.phrasings for index, request in enumerate(self._book.requests) if request.tool in tools
         }
-        known.update({question.topic: question.phrasings for question in self._book.questions})
-        for courtesy, wordings in AGENT_COURTESIES.items():
-            known[courtesy] = wordings
-        match = best_match(heard, known)
+        known |= {question.topic: question.phrasings for question in self._book.questions}
+        return best_match(heard, {**known, **AGENT_COURTESIES})
+
+    def _meaning(self, heard: str, tools: list[str]) -> Request | str | None:
+        match = self.understand(heard, tools)
         if match is None or not match.is_clear(self._tuning.threshold, self._tuning.margin):
             return None
-        return self._book.requests[match.key] if isinstance(match.key, int) else str_key(match.key)
+        return self._book.requests[match.key] if isinstance(match.key, int) else match.key
 
     def _report(self, calls: list[Called]) -> str:
         lines = [
@@ -138,13 +142,6 @@ class ScriptedUser:
         ]
         told = [view for view in views if view is not None]
         return bool(told) and not told[-1]
-
-
-def str_key(key: Hashable) -> str:
-    """Return a topic or a courtesy as it is; everything else is a mistake of the caller."""
-    if not isinstance(key, str):
-        raise TypeError(f"not a topic: {key!r}")
-    return key
 
 
 def _asks_again(text: str) -> bool:
