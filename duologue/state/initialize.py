@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from duologue.errors import DuologueError, InitializationFailed
@@ -26,7 +27,7 @@ def merge_shared_state(state: SideState, shared: dict[str, Any]) -> None:
     if "db" in shared:
         if not isinstance(shared["db"], dict):
             raise InitializationFailed("shared_state_init.db must be an object")
-        state.db = shared["db"]
+        state.db = copy.deepcopy(shared["db"])
     elif "db_path" in shared and state.db is None:
         if not isinstance(shared["db_path"], str):
             raise InitializationFailed("shared_state_init.db_path must be a string")
@@ -34,7 +35,7 @@ def merge_shared_state(state: SideState, shared: dict[str, Any]) -> None:
     if "memory" in shared:
         if not isinstance(shared["memory"], dict):
             raise InitializationFailed("shared_state_init.memory must be an object")
-        state.memory = shared["memory"]
+        state.memory = copy.deepcopy(shared["memory"])
 
 
 def describe(error: DuologueError | TypeError) -> str:
