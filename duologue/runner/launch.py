@@ -182,8 +182,7 @@ class LaunchedBots:
         for bot in started:
             await bot.stop()
             await bot.start()
-        for bot in started:
-            await bot.wait_ready(self.ready_timeout_s)
+        await asyncio.gather(*(bot.wait_ready(self.ready_timeout_s) for bot in started))
 
     async def stop(self) -> None:
         """Stop both."""

@@ -1,0 +1,133 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from duologue.cli.evaluate import exit_code, main
+from duologue.records.outcome import Cause, Outcome, OutcomeKind
+from duologue.records.result import ScenarioResult
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = "tau2_telecom__service_issue__airplane_mode_on__unseat_sim_card"
+
+
+def result(kind: OutcomeKind, cause: Cause | None = None) -> ScenarioResult:
+    return ScenarioResult(
+        run_id="r",
+        attempt=1,
+        seed=0,
+        scenario="shop__x",
+        domain="shop",
+        prefix="shop",
+        family="",
+        profile="default",
+        scored_as="duologue",
+        outcome=Outcome(kind=kind, cause=cause),
+    )
+
+
+def command(*argv: str) -> list[str]:
+    return [sys.executable, str(ROOT / "run_evaluation.py"), *argv]
+
+
+def test_domains_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list-domains"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["tau2_telecom 114", "tau2_telecom_workflow 114"]
+
+
+def test_listing_a_domain_lists_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list", "--domain", "tau2_telecom_workflow"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 114
+    assert all(line.startswith("tau2_telecom_workflow__") for line in lines)
+
+
+def test_unknown_scenario_is_code_1_with_near_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--scenarios", SCENARIO.replace("unseat", "unset")]) == 1
+    assert f"did you mean {SCENARIO}" in capsys.readouterr().err
+
+
+def test_bad_value_is_code_2_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--judge-threshold", "2", "--output-dir", str(tmp_path)]) == 2
+    assert "--judge-threshold" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bot_that_cannot_start_is_code_1_with_its_own_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    config = tmp_path / "agent.yaml"
+    config.write_text("server:\n  name: agent\n  prot: 1\n", encoding="utf-8")
+    out = ["--output-dir", str(tmp_path / "out")]
+    assert main(["--launch", "--agent-config", str(config), "--scenarios", SCENARIO, *out]) == 1
+    error = capsys.readouterr().err
+    assert "the agent bot" in error
+    assert "prot" in error
+
+
+def test_exit_code_tells_what_was_evaluable() -> None:
+    passed, failed = result(OutcomeKind.PASSED), result(OutcomeKind.FAILED)
+    assert exit_code([passed, failed]) == 0
+    assert exit_code([passed, result(OutcomeKind.NOT_EVALUABLE, Cause.SYNC)]) == 3
+    assert exit_code([]) == 1
+
+
+@pytest.mark.socket
+def test_run_without_bots_is_code_3_and_names_the_address(tmp_path: Path) -> None:
+    urls = ["--agent-url", "ws://127.0.0.1:9", "--user-url", "ws://127.0.0.1:9"]
+    done = subprocess.run(
+        command("--scenarios", SCENARIO, "--output-dir", str(tmp_path), *urls),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "not evaluable (transport)" in done.stdout
+    assert "127.0.0.1:9" in done.stdout
+
+
+@pytest.mark.socket
+@pytest.mark.speech
+def test_launched_call_over_speech_passes_and_names_its_recording(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command("--launch", "--scenarios", SCENARIO, "--output-dir", str(tmp_path), "-v"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run_dir,) = tmp_path.iterdir()
+    recording = run_dir / SCENARIO / "conversation_log.wav"
+    assert f"recording: {recording}" in done.stdout
+    assert recording.stat().st_size > 1_000_000
+    assert "agent: Hello" in done.stdout
+    metrics = json.loads((run_dir / SCENARIO / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["is_successful"] is True
+
+
+@pytest.mark.socket
+@pytest.mark.speech
+def test_interrupt_stops_the_bots_and_leaves_the_run_readable(tmp_path: Path) -> None:
+    launched = command("--launch", "--scenarios", SCENARIO, "--output-dir", str(tmp_path), "--pace", "wall", "-v")
+    with subprocess.Popen(launched, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        next(line for line in process.stdout if "agent: Hello" in line)
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert process.wait(timeout=30) == 130
+    assert "not evaluable (harness)" in rest
+    (run_dir,) = tmp_path.iterdir()
+    assert json.loads((run_dir / "all_metrics.json").read_text(encoding="utf-8"))[0]["scenario_name"] == SCENARIO
+    log = (run_dir / "evaluation_log.txt").read_text(encoding="utf-8")
+    for pid in [int(word.removeprefix("pid=")) for word in log.split() if word.startswith("pid=")]:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

@@ -1,0 +1,83 @@
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duologue.clock import SystemClock
+from duologue.records.outcome import OutcomeKind
+from duologue.records.scenario import Scenario
+from duologue.runner.batch import Batch
+from duologue.runner.build import build_scenarios
+from duologue.runner.observer import SilentObserver
+from duologue.runner.scenario import AttemptRunner
+from duologue.runner.settings import RunSettings, Selection
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> list[Scenario]:
+    return build_scenarios(Selection(prefix="tau2_telecom", limit=3))
+
+
+class BrokenCall:
+    def __init__(self, *given: Any, **named: Any) -> None:
+        pass
+
+    async def run(self) -> None:
+        raise ValueError("no such call")
+
+
+class SecondHangs(BrokenCall):
+    count = 0
+    hangs: asyncio.Event
+
+    async def run(self) -> None:
+        SecondHangs.count += 1
+        if SecondHangs.count == 2:
+            self.hangs.set()
+            await asyncio.Event().wait()
+        raise ValueError("no such call")
+
+
+class Watcher(SilentObserver):
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def scenario_started(self, number: int, scenario: Scenario) -> None:
+        self.seen.append(f"{number} {scenario.name}")
+
+
+def runner(call: type[BrokenCall], watcher: Watcher | None = None) -> AttemptRunner:
+    return AttemptRunner(RunSettings(), SystemClock(), watcher or Watcher(), build_call=call)  # type: ignore[arg-type]
+
+
+async def test_broken_scenario_does_not_stop_the_others(tmp_path: Path, scenarios: list[Scenario]) -> None:
+    batch, watcher = Batch.plan(scenarios, tmp_path), Watcher()
+    await batch.run(runner(BrokenCall, watcher))
+    assert [result.scenario for result in batch.results] == [scenario.name for scenario in scenarios]
+    assert {result.outcome.kind for result in batch.results} == {OutcomeKind.NOT_EVALUABLE}
+    assert watcher.seen == [f"{number} {scenario.name}" for number, scenario in enumerate(scenarios, start=1)]
+
+
+async def test_files_of_the_run_hold_every_finished_scenario_when_it_is_stopped(
+    tmp_path: Path, scenarios: list[Scenario]
+) -> None:
+    SecondHangs.count, SecondHangs.hangs = 0, asyncio.Event()
+    batch = Batch.plan(scenarios, tmp_path)
+    task = asyncio.create_task(batch.run(runner(SecondHangs)))
+    await SecondHangs.hangs.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    metrics = json.loads((tmp_path / "all_metrics.json").read_text(encoding="utf-8"))
+    assert {entry["scenario_name"] for entry in metrics} == {scenario.name for scenario in scenarios[:2]}
+    assert len(batch.folders) == 2
+    assert not (tmp_path / scenarios[2].name).exists()
+
+
+def test_each_attempt_has_its_own_folder_named_after_its_scenario(tmp_path: Path, scenarios: list[Scenario]) -> None:
+    batch = Batch.plan([*scenarios, scenarios[0]], tmp_path, seed=5)
+    assert [attempt.folder.name for attempt in batch.attempts][:3] == [scenario.name for scenario in scenarios]
+    assert batch.attempts[3].folder.name == f"{scenarios[0].name}_2"
+    assert {attempt.seed for attempt in batch.attempts} == {5}
