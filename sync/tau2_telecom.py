@@ -95,8 +95,7 @@ class _Reconciliation:
         if customer is None:
             self._refuse(f"no customer has the phone number {phone_number!r}")
             return
-        bills = list(customer_bills(self.agent_db, customer, strict=self.strict))
-        for bill in bills:
+        for bill in customer_bills(self.agent_db, customer, strict=self.strict):
             if bill["status"] == "Awaiting Payment" and bill["bill_id"] != settled:
                 request = {"bill_id": bill["bill_id"], "amount_due": bill["total_due"], "paid": False}
                 self.user[f"{_PLACE}.payment_request"] = request

@@ -116,9 +116,9 @@ def get_bills_for_customer(state: SideState, customer_id: str, limit: int = 12) 
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise InvalidArguments(f"limit must be a whole number, not {limit!r}")
     db = database(state)
-    bills = list(customer_bills(db, require(db, "customers", customer_id)))
-    bills.sort(key=lambda bill: bill["issue_date"], reverse=True)
-    return ToolResult(snapshot(bills[:limit]))
+    bills = customer_bills(db, require(db, "customers", customer_id))
+    newest_first = sorted(bills, key=lambda bill: str(bill["issue_date"]), reverse=True)
+    return ToolResult(snapshot(newest_first[:limit]))
 
 
 @write_tool(

@@ -7,7 +7,6 @@ All dates follow from :data:`TODAY`; nothing here reads a clock.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any, Literal
 
@@ -176,16 +175,16 @@ def find_customer_by_phone(db: Database, phone_number: Any, *, strict: bool) -> 
     return None
 
 
-def customer_bills(db: Database, customer: Entity, *, strict: bool = True) -> Iterator[Entity]:
-    """Iterate over a customer's bills in the customer's order.
+def customer_bills(db: Database, customer: Entity, *, strict: bool = True) -> list[Entity]:
+    """Return all of a customer's bills in the customer's order.
 
     Raises:
-        ToolRefusal: with ``strict``, when a listed bill does not exist; otherwise it is passed over.
+        ToolRefusal: with ``strict``, when any listed bill does not exist; otherwise it is passed over.
     """
-    for bill_id in customer["bill_ids"]:
-        bill = require(db, "bills", bill_id) if strict else find(db, "bills", bill_id)
-        if bill is not None:
-            yield bill
+    if strict:
+        return [require(db, "bills", bill_id) for bill_id in customer["bill_ids"]]
+    found = (find(db, "bills", bill_id) for bill_id in customer["bill_ids"])
+    return [bill for bill in found if bill is not None]
 
 
 def add_bill(db: Database, customer: Entity, bill: Entity) -> None:
