@@ -86,6 +86,7 @@ def _exactly(evidence: Evidence, gold: Sequence[RecordedAction]) -> Finding:
             },
             "missing": missing,
             "extra": extra,
+            "trace": sorted(deeds[index].seq for index in used),
         },
         score=len(used) / len(steps) if steps else None,
         holds_initially=not steps,

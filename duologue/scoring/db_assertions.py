@@ -37,6 +37,8 @@ def check_predicates(evidence: Evidence) -> Finding:
         return not_applicable("the scenario has no database assertions")
     verdicts = [_ask_final(evidence, assertion) for assertion in assertions]
     report = {
+        "expected": [verdict.expected for verdict in verdicts],
+        "found": [verdict.actual for verdict in verdicts],
         "verdicts": [asdict(verdict) for verdict in verdicts],
         "trace": sorted({seq for item in assertions for seq in evidence.final[item.side].seqs}),
     }

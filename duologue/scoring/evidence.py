@@ -169,7 +169,11 @@ def _ending_problems(trace: Trace) -> list[Problem]:
         StopReason.NOT_STARTED: Cause.HARNESS,
     }
     cause = causes.get(ended.stop_reason)
-    return [Problem(cause, f"the call ended with {ended.stop_reason}")] if cause is not None else []
+    if cause is not None:
+        return [Problem(cause, f"the call ended with {ended.stop_reason}")]
+    if trace.last(FinalState) is None:
+        return [Problem(Cause.HARNESS, "the trace is incomplete: it holds no final state of the shadows")]
+    return []
 
 
 def _state_problems(trace: Trace) -> list[Problem]:
