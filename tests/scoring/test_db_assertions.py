@@ -5,7 +5,7 @@ from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
-from tests.scoring.shop import AGENT, PREDICATES, USER, claim, shop_scenario
+from tests.scoring.shop import PREDICATES, USER, claim, shop_scenario
 
 
 def scored(builder: TraceBuilder, *compat: str) -> ScenarioResult:
