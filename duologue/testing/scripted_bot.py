@@ -61,7 +61,8 @@ class BotScript:
 class BotFaults:
     """How a bot goes wrong; sets and keys are names of requests.
 
-    ``lost_on`` answers as if the request had been carried out; ``late_on`` answers after so many seconds.
+    ``lost_on`` answers as if the request had been carried out; ``late_on`` answers after so many seconds;
+    ``drifts_at_tick`` changes the database without reporting it.
     """
 
     silent_on: frozenset[str] = frozenset()
@@ -75,6 +76,7 @@ class BotFaults:
     dies_at_tick: int | None = None
     hangs_at_tick: int | None = None
     large_message_at_tick: int | None = None
+    drifts_at_tick: int | None = None
     forgets_last_action: bool = False
     repeats_push: bool = False
     skips_seq: bool = False
@@ -163,6 +165,8 @@ class ScriptedSession:
             return
         if tick == self._faults.hangs_at_tick:
             await self._socket.wait_closed()
+        if tick == self._faults.drifts_at_tick and self.state.db is not None:
+            self.state.db["unreported"] = tick
         if tick == self._faults.large_message_at_tick:
             await self._socket.send(bytes(2 * MAX_MESSAGE_BYTES))
         for message in self._script.messages.get(tick, ()):

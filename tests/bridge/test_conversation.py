@@ -1,0 +1,78 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from duologue.protocol.messages import InterruptionMark, RtviMessage
+from duologue.records import event as ev
+from duologue.testing.scripted_bot import BotScript, exit_push, speaking
+from tests.bridge.stage import play
+
+pytestmark = pytest.mark.socket
+
+
+class SteppedClock:
+    """Time that passes only by sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def utc_now(self) -> datetime:
+        return datetime(2025, 2, 25, tzinfo=UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+async def test_wall_pace_sleeps_to_the_end_of_each_tick(tmp_path: Path) -> None:
+    clock, seen = SteppedClock(), []
+    played = await play(
+        tmp_path, clock=clock, pace="wall", on_tick=lambda ms: seen.append((ms, round(clock.now * 1000)))
+    )
+    ended = played.trace.last(ev.CallEnded)
+    assert ended is not None and seen[-1][0] == ended.media_ms
+    assert all(wall == media - 20 for media, wall in seen)
+
+
+async def test_free_pace_never_sleeps(tmp_path: Path) -> None:
+    clock = SteppedClock()
+    await play(tmp_path, clock=clock)
+    assert clock.now == 0.0
+
+
+async def test_event_carries_the_media_time_of_its_tick(tmp_path: Path) -> None:
+    agent = BotScript(messages={0: [speaking(True)], 3: [speaking(False)], 5: [exit_push()]})
+    trace = (await play(tmp_path, agent)).trace
+    assert [event.t_ms for event in trace.of(ev.BotSpeaking)] == [0, 60]
+    assert [event.t_ms for event in trace.of(ev.CallStarted)] == [0]
+
+
+@pytest.mark.parametrize(("rate", "tail_ticks"), [(16_000, 0), (24_000, 1)])
+async def test_nothing_of_an_interrupted_bot_is_left_in_the_bridge(tmp_path: Path, rate: int, tail_ticks: int) -> None:
+    loud = (np.ones(rate // 50) * 3000).astype("<i2").tobytes()
+    interrupted = [InterruptionMark(), RtviMessage("bot-interrupted")]
+    agent = BotScript(
+        audio=lambda tick: loud if tick < 50 else None,
+        sample_rate_hz=rate,
+        messages={50: interrupted, 60: [exit_push()]},
+    )
+    played = await play(tmp_path, agent)
+    last_heard_tick = np.flatnonzero(np.abs(played.tracks.user_heard) > 1500)[-1] // 320
+    assert last_heard_tick == 50 + tail_ticks
+    assert len(played.trace.of(ev.Interrupted)) == 1
+
+
+async def test_fatal_error_of_a_bot_ends_the_call(tmp_path: Path) -> None:
+    user = BotScript(messages={4: [RtviMessage("error", data={"error": "no model", "fatal": True})]})
+    played = await play(tmp_path, user=user)
+    assert "reported a fatal error: no model" in played.fault.message
+
+
+async def test_listener_sees_every_event_in_order(tmp_path: Path) -> None:
+    seen: list[ev.Event] = []
+    played = await play(tmp_path, on_event=seen.append)
+    assert tuple(seen) == played.trace.events
