@@ -25,6 +25,7 @@ _REAL: dict[str, Callable[[], Any]] = {name: getattr(_time, name) for name in _N
 _WALL_ORIGIN_S = 1_700_000_000.0
 _MONOTONIC_ORIGIN_S = 1000.0
 _ROUNDING_S = 1e-9
+_MANY_TIMERS = 200
 
 CLOCK: contextvars.ContextVar[SessionClock | None] = contextvars.ContextVar("session_clock", default=None)
 
@@ -89,9 +90,10 @@ class SessionClock:
         self.loop = loop
         self.now = 0.0
         self.pending = 0
-        self.heap: list[tuple[float, int, _Timer]] = []
-        self.order = itertools.count()
-        self._holds = 0
+        self._timers: list[tuple[float, int, _Timer]] = []
+        self._dead_timers = 0
+        self._order = itertools.count()
+        self._held: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._context = contextvars.copy_context()
         self._context.run(CLOCK.set, self)
@@ -106,9 +108,21 @@ class SessionClock:
         if self.pending == 0:
             self._idle.set()
 
+    def add_timer(self, when: float, timer: _Timer) -> None:
+        """Keep a timer until its time; equal times fire in the order of creation."""
+        heapq.heappush(self._timers, (when, next(self._order), timer))
+
+    def timer_cancelled(self) -> None:
+        """Count a cancelled timer, and clear them away once they are the majority."""
+        self._dead_timers += 1
+        if self._dead_timers > _MANY_TIMERS and self._dead_timers * 2 > len(self._timers):
+            self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
+            heapq.heapify(self._timers)
+            self._dead_timers = 0
+
     async def settle(self) -> None:
         """Let the session run until it is quiescent, without moving time. Called from outside the session."""
-        while self.pending or self._holds:
+        while self.pending or self._held:
             self._idle.clear()
             await self._idle.wait()
 
@@ -116,12 +130,19 @@ class SessionClock:
         """Move time forward, firing timers in (time, creation) order. Called from outside the session."""
         target = self.now + seconds
         await self.settle()
-        while self.heap and self.heap[0][0] <= target + _ROUNDING_S:
-            self.now = max(self.now, self.heap[0][0])
-            while self.heap and self.heap[0][0] <= self.now + _ROUNDING_S:
-                heapq.heappop(self.heap)[2].fire()
+        while self._timers and self._timers[0][0] <= target + _ROUNDING_S:
+            self.now = max(self.now, self._timers[0][0])
+            while self._timers and self._timers[0][0] <= self.now + _ROUNDING_S:
+                timer = heapq.heappop(self._timers)[2]
+                self._dead_timers -= timer.cancelled()
+                timer.fire()
             await self.settle()
         self.now = target
+
+    def give_up(self) -> None:
+        """Cancel held real-world work; the session sees it fail with ConnectionAbortedError."""
+        for task in list(self._held):
+            task.cancel()
 
     async def real(self, call: Callable[[], Awaitable[T]], *, charge_s: float | None = 0.0) -> T:
         """Await real-world work with session time frozen, then charge for it.
@@ -130,22 +151,30 @@ class SessionClock:
             call: starts the work; it runs without the session's clock.
             charge_s: session seconds it costs; None charges the real time it took (not reproducible).
         """
-        done: asyncio.Future[tuple[T | None, BaseException | None, float]] = self.loop.create_future()
+        done: asyncio.Future[tuple[T | None, Exception | None, float]] = self.loop.create_future()
 
         async def run() -> None:
             started = real_monotonic()
-            result, failure = None, None
+            result: T | None = None
+            failure: Exception | None = None
             try:
                 result = await call()
-            except BaseException as error:  # noqa: BLE001 - carried over to the session, which raises it
+            except asyncio.CancelledError:
+                failure = ConnectionAbortedError("the work was given up")
+            except Exception as error:  # noqa: BLE001 - carried over to the session, which raises it
                 failure = error
             if not done.done():
                 done.set_result((result, failure, real_monotonic() - started))
-            self._holds -= 1
-            self._idle.set()
 
-        self._holds += 1
+        def let_go(task: asyncio.Task[None]) -> None:
+            self._held.discard(task)
+            self._idle.set()
+            if not done.done():
+                done.set_result((None, ConnectionAbortedError("the work was given up"), 0.0))
+
         task = self.loop.create_task(run(), context=contextvars.Context())
+        self._held.add(task)
+        task.add_done_callback(let_go, context=contextvars.Context())
         try:
             result, failure, took_s = await done
         except asyncio.CancelledError:
@@ -189,7 +218,7 @@ class _Handle(events.Handle):
 
 
 class _Timer(events.TimerHandle):
-    __slots__ = ("_clock", "_live")
+    __slots__ = ("_clock", "_fired", "_live")
 
     def __init__(
         self,
@@ -201,10 +230,11 @@ class _Timer(events.TimerHandle):
         clock: SessionClock,
     ) -> None:
         super().__init__(when, callback, args, loop, context)
-        self._clock, self._live = clock, False
+        self._clock, self._live, self._fired = clock, False, False
 
     def fire(self) -> None:
         """Hand the callback to the loop, unless it was cancelled."""
+        self._fired = True
         if not self.cancelled():
             self._live = True
             self._clock.pending += 1
@@ -223,6 +253,8 @@ class _Timer(events.TimerHandle):
             if self._live:
                 self._live = False
                 self._clock.callback_done()
+            elif not self._fired:
+                self._clock.timer_cancelled()
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -261,7 +293,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if clock is None:
             return super().call_at(when, callback, *args, context=context)
         timer = _Timer(when, callback, args, self, context, clock)
-        heapq.heappush(clock.heap, (when, next(clock.order), timer))
+        clock.add_timer(when, timer)
         return timer
 
     def call_later(

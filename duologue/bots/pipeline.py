@@ -143,7 +143,7 @@ class SessionPipeline:
         Raises:
             BotStateError: the pipeline did not come to rest.
         """
-        await self._llm.cancel_function_calls()
+        await self._llm.cancel_open_calls()
         await self._worker.rtvi.interrupt_bot()
         await self._worker.queue_frame(LLMUpdateSettingsFrame(delta=LLMSettings(system_instruction=prompt)))
         if not await self._worker.flush_pipeline(_FLUSH_S):

@@ -155,6 +155,7 @@ class BotServer:
     async def _converse(self, connection: ServerConnection) -> None:
         session = Session(self._config, self._models)
         await session.open()
+        gone = asyncio.create_task(_when_gone(connection, session))
         try:
             async for data in connection:
                 await session.take(data, connection)
@@ -164,4 +165,12 @@ class BotServer:
             logger.warning("closed the connection of %s: %s", connection.remote_address, error)
             await connection.close(error.code, str(error)[:_REASON_BYTES])
         finally:
+            gone.cancel()
+            session.give_up()
             await session.close()
+
+
+async def _when_gone(connection: ServerConnection, session: Session) -> None:
+    """Free a session that is waiting for a model when its client leaves."""
+    await connection.wait_closed()
+    session.give_up()

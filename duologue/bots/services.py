@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipecat.processors.audio.vad_processor import VADProcessor
-from pipecat.services.llm_service import LLMService
 from pipecat.services.stt_service import STTService
 from pipecat.services.tts_service import TTSService
 
-from duologue.bots.brains.service import ScriptedBrain
+from duologue.bots.brains.service import LastingCalls, ScriptedBrain
 from duologue.bots.context import ScenarioState
 from duologue.bots.stt import ShortWhisper, WhisperStt
 from duologue.bots.tool_calls import BARRIER_S
@@ -55,7 +54,7 @@ def build_tts(config: BotConfig, models: Models) -> TTSService:
     return HibariTts(models.voice, config.tts, config.transport.audio_out_sample_rate)
 
 
-def build_llm(config: BotConfig, state: ScenarioState) -> LLMService:
+def build_llm(config: BotConfig, state: ScenarioState) -> LastingCalls:
     """Return a session's brain."""
     bound_s = max(config.llm.function_call_timeout_s, BARRIER_S) + _AFTER_BARRIER_S
     if config.llm.type == "openai":

@@ -126,6 +126,10 @@ class Session:
                 data = _encoded(_too_large(message, len(data)))
             await connection.send(data)
 
+    def give_up(self) -> None:
+        """Stop waiting for real-world work, because the client is gone."""
+        self._clock.give_up()
+
     async def close(self) -> None:
         """Cancel the pipeline and give it the session time it needs to end; bounded."""
         stop = self._clock.create_task(self._pipeline.stop())

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipecat.frames.frames import FunctionCallResultProperties
 from pipecat.services.llm_service import FunctionCallParams
 
+from duologue.bots.brains.service import LastingCalls
 from duologue.bots.context import ScenarioState
 from duologue.records.action import RecordedAction
-from duologue.toolkit.results import error_value, normalized
+from duologue.toolkit.results import ToolOutcome, error_value, normalized
 from duologue.toolkit.tool import Tool
 
 logger = logging.getLogger(__name__)
@@ -48,22 +49,39 @@ class ToolCalls:
         async with self._turn:
             tool = self._state.tools.get(params.function_name)
             if tool is None:
-                await params.result_callback(self._unknown(params.function_name))
+                await self._deliver(params, self._unknown(params.function_name))
                 return
-            await self._run(tool, dict(params.arguments or {}), params)
+            arguments = dict(params.arguments or {})
+            try:
+                outcome = tool.invoke(self._state.side_state, arguments)
+            except Exception as error:
+                logger.exception("tool %s crashed", tool.name)
+                message = f"tool {tool.name} crashed: {type(error).__name__}: {error}"
+                await self._push({"type": "bot-error", "message": message})
+                await self._deliver(params, error_value("tool_crashed", message))
+                return
+            await self._conclude(tool, arguments, outcome, params)
 
-    async def _run(self, tool: Tool, arguments: Mapping[str, Any], params: FunctionCallParams) -> None:
+    async def _conclude(
+        self, tool: Tool, arguments: dict[str, Any], outcome: ToolOutcome, params: FunctionCallParams
+    ) -> None:
+        """Record and announce what changed, then give back the result."""
         state = self._state
-        outcome = tool.invoke(state.side_state, arguments)
         if outcome.is_recorded:
-            action = state.ledger.record(tool, dict(arguments), outcome)
+            action = state.ledger.record(tool, arguments, outcome)
             await self._announce(action)
         ends_call = bool(tool.exit_text) and outcome.ok
         state.has_exited = state.has_exited or ends_call
-        properties = FunctionCallResultProperties(run_llm=False) if state.has_exited else None
-        await params.result_callback(normalized(outcome.value), properties=properties)
+        await self._deliver(params, normalized(outcome.value))
         if ends_call:
             await self._push({"text": f"<exit>{tool.exit_text}</exit>"})
+
+    async def _deliver(self, params: FunctionCallParams, result: Any) -> None:
+        """Give back a result; after the call was ended the brain is not asked for more words."""
+        properties = FunctionCallResultProperties(run_llm=False) if self._state.has_exited else None
+        if isinstance(params.llm, LastingCalls):
+            params.llm.call_answered(params.tool_call_id)
+        await params.result_callback(result, properties=properties)
 
     def _unknown(self, name: str) -> dict[str, Any]:
         names = sorted(self._state.tools)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pipecat.frames.frames import (
@@ -23,17 +23,46 @@ Decide = Callable[[list[dict[str, Any]]], BrainReply]
 
 
 class LastingCalls(LLMService):
-    """An LLM service whose tool calls outlast a barge-in.
+    """An LLM service whose tool calls outlast a barge-in, and which is not asked again before they have answered.
 
-    Our tools act at once and can only be waiting at the write barrier; cancelling one there would hide from
-    the model a write that has happened.
+    Our tools act at once and can only be waiting at the write barrier. Cancelling one there would hide from the
+    model a write that has happened; asking the model meanwhile would make it call again. What was said in the
+    meantime is in the context that the result brings.
     """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._open_calls: set[str] = set()
+        self.add_event_handler("on_function_calls_cancelled", self._forget_calls)
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """Drop a context that comes while calls are open; handle everything else."""
+        if isinstance(frame, LLMContextFrame) and self._open_calls:
+            return
+        await super().process_frame(frame, direction)
+
+    async def run_function_calls(self, function_calls: Sequence[FunctionCallFromLLM]) -> None:
+        """Run the calls of one reply."""
+        self._open_calls.update(call.tool_call_id for call in function_calls)
+        await super().run_function_calls(function_calls)
+
+    def call_answered(self, tool_call_id: str) -> None:
+        """Note that a call's result is about to be delivered."""
+        self._open_calls.discard(tool_call_id)
+
+    async def cancel_open_calls(self) -> None:
+        """Cancel every running call."""
+        await self.cancel_function_calls(reason="a new scenario")
+        self._open_calls.clear()
+
+    async def _forget_calls(self, _: LLMService, calls: Sequence[FunctionCallFromLLM]) -> None:
+        self._open_calls.difference_update(call.tool_call_id for call in calls)
 
     async def _handle_interruptions(self, _: InterruptionFrame) -> None:
         """Leave running calls alone."""
 
 
-class ScriptedBrain(LastingCalls):
+class _Scripted(LLMService):
     """Answers each context with what ``decide`` says, through Pipecat's own text and tool-call path.
 
     Args:
@@ -93,3 +122,7 @@ class ScriptedBrain(LastingCalls):
         return FunctionCallFromLLM(
             function_name=name, tool_call_id=f"call_{self._calls}", arguments=arguments, context=frame.context
         )
+
+
+class ScriptedBrain(LastingCalls, _Scripted):
+    """A scripted brain whose tool calls outlast a barge-in."""
