@@ -1,0 +1,109 @@
+import json
+from pathlib import Path
+from typing import Any
+
+from duologue.records.event import BotMessage, SummaryPulled
+from duologue.records.outcome import StopReason
+from duologue.records.result import ScenarioResult
+from duologue.reports.contract_files import final_response, write_scenario_files
+from duologue.scoring.score import score_trace
+from duologue.testing.builders import TraceBuilder
+from tests.reports.conftest import WriteCall
+from tests.scoring.shop import AGENT, shop_scenario
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_metrics_has_every_key_of_the_contract(tmp_path: Path, write_call: WriteCall) -> None:
+    write_call(tmp_path / "shop__price")
+    found = read(tmp_path / "shop__price" / "metrics.json")
+    always = (
+        "total_turns duration_seconds turns latency_stats latencies scenario_name scenario_directory "
+        "scenario_duration stop_reason clean_exit is_action_match token_usage success_breakdown is_successful"
+    )
+    assert set(always.split()) <= found.keys()
+    assert (found["is_successful"], found["is_task_successful"], found["total_turns"]) == (True, True, 3)
+    assert found["turns"][1] == {"timestamp": 2.0, "role": "user", "text": 'The price, "please".'}
+    assert found["latency_stats"]["p50_ms"] == 500
+    assert found["scenario_directory"] == "shop__price"
+
+
+def test_metrics_of_what_nobody_can_judge_says_so(tmp_path: Path) -> None:
+    trace = TraceBuilder(shop_scenario()).end(StopReason.BOT_LOST).drop(SummaryPulled).build()
+    write_scenario_files(tmp_path, trace, score_trace(trace, None))
+    found = read(tmp_path / "metrics.json")
+    assert (found["is_successful"], found["outcome"]["cause"]) == ("N/A", "transport")
+    assert "is_task_successful" not in found
+    assert not (tmp_path / "final_scenario_db_hash.txt").exists()
+
+
+def test_actions_of_both_sides_carry_their_side(tmp_path: Path, write_call: WriteCall) -> None:
+    write_call(tmp_path)
+    [response] = read(tmp_path / "final_agent_response.json")
+    assert [(action["side"], action["name"]) for action in response["actions"]] == [
+        ("agent", "set_price"),
+        ("user", "pay"),
+    ]
+
+
+def test_pushed_response_stands_in_only_without_a_summary() -> None:
+    builder = TraceBuilder(shop_scenario())
+    for data in ('{"answer": 4}', "Four."):
+        builder.add(BotMessage(side=AGENT, kind="final_response", data=data))
+    assert final_response(builder.build()) == [{"answer": 4}, {"message": "Four."}]
+    assert final_response(builder.hang_up().build()) == [{"actions": []}]
+
+
+def test_hash_file_has_a_line_for_each_side(tmp_path: Path, write_call: WriteCall) -> None:
+    expected = write_call(tmp_path).expected
+    lines = (tmp_path / "final_scenario_db_hash.txt").read_text().splitlines()
+    assert lines == [f"db_hash: {expected.agent_db_hash}", f"user_db_hash: {expected.user_db_hash}"]
+
+
+def test_tools_are_json_encoded_once(tmp_path: Path, write_call: WriteCall) -> None:
+    write_call(tmp_path)
+    assert read(tmp_path / "scenario_config" / "agent_tools.json") == {}
+    assert (tmp_path / "scenario_config" / "agent_prompt.txt").read_text() == "You keep a shop."
+
+
+def test_config_names_the_expected_end(tmp_path: Path, write_call: WriteCall) -> None:
+    result = write_call(tmp_path)
+    found = read(tmp_path / "scenario_config" / "metadata.json")
+    assert found["expected_db_hash"] == result.expected.agent_db_hash
+    assert found["success_signals"] == ["db_state_assertion", "clean_exit"]
+    reference = read(tmp_path / "scenario_config" / "reference_answer.json")
+    assert [action["name"] for action in reference["actions"]] == ["set_price", "pay"]
+
+
+def test_context_is_written_where_it_was_pulled(tmp_path: Path, write_call: WriteCall) -> None:
+    write_call(tmp_path)
+    assert read(tmp_path / "bot_logs_agent" / "llm_context.json")[0]["role"] == "system"
+    assert not (tmp_path / "bot_logs_user" / "llm_context.json").exists()
+
+
+def test_files_of_an_earlier_scoring_do_not_linger(tmp_path: Path, write_call: WriteCall) -> None:
+    write_call(tmp_path)
+    trace = TraceBuilder(shop_scenario(reference_actions=())).end(StopReason.TIMEOUT).drop(SummaryPulled).build()
+    write_scenario_files(tmp_path, trace, score_trace(trace, None))
+    for name in (
+        "final_scenario_db_hash.txt",
+        "scenario_config/reference_answer.json",
+        "bot_logs_agent/llm_context.json",
+    ):
+        assert not (tmp_path / name).exists()
+
+
+def test_result_file_holds_the_whole_result(tmp_path: Path, write_call: WriteCall) -> None:
+    result = write_call(tmp_path)
+    assert ScenarioResult.model_validate_json((tmp_path / "result.json").read_bytes()) == result
+
+
+def test_log_shows_turns_tools_and_latency_in_order(tmp_path: Path, write_call: WriteCall) -> None:
+    write_call(tmp_path)
+    log = (tmp_path / "conversation_log.txt").read_text(encoding="utf-8")
+    parts = ["agent: Hello.", 'user: The price, "please".', 'agent calls set_price({"item":"A1","price":7.5})']
+    positions = [log.index(part) for part in [*parts, "agent: Done, goodbye.  [latency 500 ms]"]]
+    assert positions == sorted(positions)
+    assert "00:02.000–00:03.000" in log
