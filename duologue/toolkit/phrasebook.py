@@ -72,7 +72,7 @@ class Phrasebook:
         questions: what the caller can be asked.
         identification: how an agent finds out who is calling.
         opening: facts to the caller's first line.
-        answer: (topic, facts) to the caller's answer.
+        answer: (topic, facts, how often it was asked before) to the caller's answer.
         report: (tool, arguments, result) of the caller's tool to the sentence that reports it truthfully.
         announce: (tool, arguments, result) of the agent's tool to a sentence for the caller; empty to say nothing.
         permission: (tool, arguments) of the agent's tool to the question to ask first; empty to ask nothing.
@@ -87,7 +87,7 @@ class Phrasebook:
     questions: tuple[Question, ...]
     identification: Identification
     opening: Callable[[Arguments], str]
-    answer: Callable[[str, Arguments], str]
+    answer: Callable[[str, Arguments, int], str]
     report: Callable[[str, Arguments, Any], str]
     announce: Callable[[str, Arguments, Any], str]
     permission: Callable[[str, Arguments], str]

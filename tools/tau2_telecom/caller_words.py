@@ -69,8 +69,8 @@ def _apn(arguments: Arguments, out: dict[str, Any]) -> str:
 
 def _wifi(arguments: Arguments, out: dict[str, Any]) -> str:
     if not out["on"]:
-        return "I looked and Wi-Fi is off."
-    return f"I looked and Wi-Fi is on, {'and connected' if out['connected'] else 'but not connected'}."
+        return "I looked and Wi-Fi is switched off."
+    return f"I looked and Wi-Fi is switched on, {'and connected' if out['connected'] else 'but not connected'}."
 
 
 def _vpn(arguments: Arguments, out: dict[str, Any]) -> str:
@@ -198,7 +198,6 @@ def _refuel(facts: Arguments) -> str:
 
 
 _ANSWERS: dict[str, Callable[[Arguments], str]] = {
-    "phone_number": lambda facts: f"My phone number is {spelled(str(facts['phone_number']))}.",
     "name": lambda facts: f"My name is {facts['name']}.",
     "date_of_birth": lambda facts: "I would rather not tell you my date of birth.",
     "location": lambda facts: (
@@ -224,8 +223,10 @@ _ANSWERS: dict[str, Callable[[Arguments], str]] = {
 }
 
 
-def answer(topic: str, facts: Arguments) -> str:
-    """Return what the caller answers when it is asked about ``topic``."""
+def answer(topic: str, facts: Arguments, times_before: int = 0) -> str:
+    """Return what the caller answers when it is asked about ``topic``; every second time it spells more slowly."""
+    if topic == "phone_number":
+        return f"My phone number is {spelled(str(facts['phone_number']), slowly=times_before % 2 == 1)}."
     return _ANSWERS[topic](facts)
 
 

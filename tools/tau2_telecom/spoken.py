@@ -9,10 +9,12 @@ _TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen
 _TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
-def spelled(text: str) -> str:
-    """Return the digits of ``text`` one by one, in the groups that its hyphens make."""
-    groups = [", ".join(DIGITS[int(char)] for char in group if char.isdigit()) for group in text.split("-")]
-    return ". ".join(group[:1].upper() + group[1:] if index else group for index, group in enumerate(groups) if group)
+def spelled(text: str, *, slowly: bool = False) -> str:
+    """Return the digits of ``text`` one by one, in the groups that its hyphens make; slowly: a sentence a group."""
+    groups = [[DIGITS[int(char)] for char in group if char.isdigit()] for group in text.split("-")]
+    if slowly:
+        return ". ".join(", ".join(group).capitalize() for group in groups)
+    return ", ".join(" ".join(group) for group in groups)
 
 
 def whole(number: int) -> str:

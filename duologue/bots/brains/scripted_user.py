@@ -15,7 +15,7 @@ from duologue.bots.brains.dialogue import (
     CALLER_WAITS,
     Courtesy,
 )
-from duologue.bots.brains.history import Act, Called, Spoke, read_acts
+from duologue.bots.brains.history import Act, Called, Heard, Spoke, read_acts
 from duologue.bots.brains.matching import Match, best_match, contains
 from duologue.bots.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.phrasebook import Phrasebook, Request
@@ -78,7 +78,9 @@ class ScriptedUser:
         if pending:
             return BrainReply(self._report(pending))
         if isinstance(meant, str) and not isinstance(meant, Courtesy):
-            return BrainReply(self._book.answer(meant, self._facts))
+            earlier = [act.text for act in before if isinstance(act, Heard)]
+            times = sum(self._meaning(text, tools) == meant for text in earlier)
+            return BrainReply(self._book.answer(meant, self._facts, times))
         return BrainReply(self._be_courteous(meant if isinstance(meant, Courtesy) else None, before))
 
     def _be_courteous(self, courtesy: Courtesy | None, before: list[Act]) -> str:

@@ -41,7 +41,7 @@ PHRASEBOOKS.register(
             fall_back_topic="name",
         ),
         opening=lambda facts: "Hello, my room is cold.",
-        answer=lambda topic, facts: str(facts[topic]),
+        answer=lambda topic, facts, times: str(facts[topic]),
         report=report,
         announce=lambda tool, arguments, result: "I have switched your supply on." if tool == "restore_supply" else "",
         permission=lambda tool, arguments: "",
