@@ -45,10 +45,10 @@ def load_header(path: Path) -> TraceHeader:
         TraceError: missing, unreadable, or of an unknown schema version.
     """
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open("rb") as file:
             first = file.readline()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"{path}: cannot be read ({error})") from error
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
     return _header(path, first)[0]
 
 
@@ -72,7 +72,7 @@ def load_trace(path: Path) -> Trace:
     return Trace(header, events, is_torn=bool(newline and rest))
 
 
-def _header(path: Path, line: str | bytes) -> tuple[TraceHeader, int]:
+def _header(path: Path, line: bytes) -> tuple[TraceHeader, int]:
     value = _object(path, 1, line)
     version = value.get("schema_version")
     if value.get("event") != "header" or not isinstance(version, int):
@@ -93,7 +93,7 @@ def _event(path: Path, number: int, line: bytes, version: int) -> Event:
         raise TraceError(f"{path}: line {number}: {_first(error)}") from error
 
 
-def _object(path: Path, number: int, line: str | bytes) -> dict[str, Any]:
+def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
