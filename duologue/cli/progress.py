@@ -20,6 +20,7 @@ from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 
 RECORDING = "conversation_log.wav"
+SUMMARY = "all_summary.txt"
 PLAIN_WIDTH = 160
 _REFRESH_S = 0.25
 _SHOWN_RECORDINGS = 12
@@ -183,7 +184,7 @@ def print_final(console: Console, run_dir: Path, results: Sequence[ScenarioResul
     for result in results:
         score.add(result)
     console.print(results_table(results))
-    lines = [f"{score}", f"run directory: {run_dir}"]
+    lines = [str(score), f"run directory: {run_dir}", f"summary: {run_dir / SUMMARY}"]
     recordings = [folder / RECORDING for folder in folders if (folder / RECORDING).is_file()]
     if len(recordings) <= _SHOWN_RECORDINGS:
         lines += [f"recording: {path}" for path in recordings]
