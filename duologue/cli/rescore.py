@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from duologue.cli.progress import PLAIN_WIDTH
 from duologue.errors import DuologueError
 from duologue.records.result import ScenarioResult
 from duologue.reports.run_files import load_result, scenario_folders
@@ -28,7 +29,7 @@ def run_rescore(argv: Sequence[str]) -> int:
     Returns 0, 1 when there is nothing to rescore, or 3 when a folder could not be read and was skipped.
     """
     args = _parser().parse_args(argv)
-    console, errors = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+    console, errors = _console(is_error=False), _console(is_error=True)
     run_dir: Path = args.run_dir
     folders = scenario_folders(run_dir) if run_dir.is_dir() else []
     if not folders:
@@ -86,5 +87,10 @@ def _kind(result: ScenarioResult | None) -> str:
     return result.outcome.kind.value if result is not None else "not scored"
 
 
+def _console(*, is_error: bool) -> Console:
+    console = Console(stderr=is_error)
+    return console if console.is_terminal else Console(stderr=is_error, width=PLAIN_WIDTH)
+
+
 def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -31,7 +31,7 @@ def render_rates(aggregate: RunAggregate) -> Table:
     """Return the table of rates: everything, then each prefix and family."""
     table = Table(title="Rates over evaluable attempts (95 % interval)", title_justify="left")
     for name in ("group", "attempts", "passed", "task", "evaluable", "latency p50 / p95"):
-        table.add_column(name, justify="left" if name == "group" else "right")
+        table.add_column(name, justify="left" if name == "group" else "right", overflow="fold")
     for name, group in _groups(aggregate):
         table.add_row(Text(name), *_rate_row(group))
     return table
@@ -47,8 +47,7 @@ def render_text(results: Sequence[ScenarioResult], aggregate: RunAggregate) -> s
         f"scored as   {', '.join(aggregate.scored_as) or '-'}",
         "",
     ]
-    groups = _groups(aggregate) if len(aggregate.prefixes) > 1 or aggregate.families else [("all", overall)]
-    for name, group in groups:
+    for name, group in _groups(aggregate):
         lines += _group_lines(name, group)
     for result in results:
         lines += _result_lines(result)
@@ -56,25 +55,29 @@ def render_text(results: Sequence[ScenarioResult], aggregate: RunAggregate) -> s
 
 
 def _groups(aggregate: RunAggregate) -> list[tuple[str, GroupAggregate]]:
-    return [("all", aggregate.overall), *aggregate.prefixes.items(), *aggregate.families.items()]
+    """Return everything, then prefixes and families where there are several to tell apart."""
+    groups = [("all", aggregate.overall)]
+    for part in (aggregate.prefixes, aggregate.families):
+        groups += part.items() if len(part) > 1 else []
+    return groups
 
 
 def _group_lines(name: str, group: GroupAggregate) -> list[str]:
     latency = group.latency
     lines = [
         f"[{name}]",
-        f"  successful        {_rate(group.success)}",
-        f"  task successful   {_rate(group.task_success)}",
-        f"  evaluable         {_rate(group.evaluability)}",
-        *(f"  {signal:<18}{_rate(rate)}" for signal, rate in group.signals.items()),
+        f"  successful          {_rate(group.success)}",
+        f"  task successful     {_rate(group.task_success)}",
+        f"  evaluable           {_rate(group.evaluability)}",
+        *(f"  {signal:<20}{_rate(rate)}" for signal, rate in group.signals.items()),
     ]
     stats = latency.stats
     figures = f"n {stats.count}, mean {stats.mean_ms:.0f}, p50 {stats.p50_ms:.0f}, p95 {stats.p95_ms:.0f}"
     extremes = f"min {stats.min_ms:.0f}, max {stats.max_ms:.0f}"
     odd = f"early {latency.early}, unanswered {latency.unanswered}"
-    lines.append(f"  latency ms        {f'{figures}, {extremes}; {odd}' if stats.count else 'not measured'}")
+    lines.append(f"  latency ms          {f'{figures}, {extremes}; {odd}' if stats.count else 'not measured'}")
     for side, use in group.tokens.items():
-        lines.append(f"  tokens {side.value:<11}calls {use.n_calls}, prompt {use.prompt}, completion {use.completion}")
+        lines.append(f"  tokens {side.value:<13}calls {use.n_calls}, prompt {use.prompt}, completion {use.completion}")
     return [*lines, ""]
 
 

@@ -41,5 +41,5 @@ def test_text_lists_totals_causes_and_reasons(tmp_path: Path, write_call: WriteC
     assert "attempts    3" in text
     assert "cause transport 1" in text
     assert "db_state_assertion failed: not as asserted: price_is, has_paid" in text
-    assert "successful        1/2 = 50.0%" in text
+    assert "successful          1/2 = 50.0%" in text
     assert "is_action_match    failed (does not gate)" in text
