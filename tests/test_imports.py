@@ -42,9 +42,16 @@ def test_only_the_clocks_read_time() -> None:
         for path, tree in modules()
         for name in calls(tree)
         if (name.startswith("time.") and name.removeprefix("time.") in CLOCKS)
-        or name in {"asyncio.sleep", "datetime.now", "datetime.datetime.now", "datetime.utcnow", "date.today"}
+        or name in {"datetime.now", "datetime.datetime.now", "datetime.utcnow", "date.today"}
     }
     assert readers <= {"duologue/clock.py", "duologue/bots/media_clock.py"}
+
+
+def test_only_sessions_sleep_on_the_loop() -> None:
+    """In a bot's session the loop's time is media time; everybody else waits on a Clock."""
+    sleepers = {path for path, tree in modules() for name in calls(tree) if name == "asyncio.sleep"}
+    sessions = ("duologue/bots/", "duologue/testing/", "duologue/clock.py")
+    assert {path for path in sleepers if not path.startswith(sessions)} == set()
 
 
 def test_only_the_command_line_prints_and_exits() -> None:

@@ -1,0 +1,112 @@
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from duologue.cli.progress import LiveProgress, PlainProgress, print_final
+from duologue.records.action import Side
+from duologue.records.event import BotSpeaking, SpokenText, ToolCalled
+from duologue.records.outcome import Cause, Outcome, OutcomeKind
+from duologue.records.result import ScenarioResult
+from duologue.records.scenario import Scenario, SideSpec, SignalName
+
+
+class FakeClock:
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def utc_now(self) -> datetime:
+        return datetime(2025, 2, 25, tzinfo=UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def scenario(name: str = "shop__x") -> Scenario:
+    side = SideSpec(prompt="Say hello.")
+    return Scenario(
+        name=name, domain="shop", task_id=name, user=side, agent=side, success_signals=(SignalName.CLEAN_EXIT,)
+    )
+
+
+def result(name: str = "shop__x", outcome: Outcome | None = None) -> ScenarioResult:
+    return ScenarioResult(
+        run_id="r",
+        attempt=1,
+        seed=0,
+        scenario=name,
+        domain="shop",
+        prefix="shop",
+        family="",
+        profile="default",
+        scored_as="duologue",
+        outcome=outcome or Outcome(kind=OutcomeKind.PASSED),
+        media_ms=61_000,
+    )
+
+
+def speak(progress: PlainProgress | LiveProgress) -> None:
+    progress.event_written(BotSpeaking(side=Side.AGENT, speaking=True, t_ms=2000))
+    progress.event_written(SpokenText(side=Side.AGENT, text="[bold]Hello.", t_ms=2100))
+    progress.event_written(BotSpeaking(side=Side.AGENT, speaking=False, t_ms=3000))
+    progress.event_written(ToolCalled(side=Side.USER, call_id="1", name="look", t_ms=4000))
+
+
+def plain(verbosity: int) -> list[str]:
+    out, clock = io.StringIO(), FakeClock()
+    progress = PlainProgress(Console(file=out, width=160), clock, verbosity)
+    progress.run_started(Path("runs/eval_1"), 2)
+    progress.scenario_started(1, scenario())
+    speak(progress)
+    clock.now = 9.0
+    progress.scenario_finished(result(), Path("runs/eval_1/shop__x"))
+    return out.getvalue().splitlines()
+
+
+def test_plain_output_has_one_line_at_the_start_and_one_at_the_end() -> None:
+    assert plain(0) == [
+        "2 scenarios → runs/eval_1",
+        "[1/2] shop__x",
+        "[1/2] shop__x passed · 1 turns, 1:01 in 9 s · 1 of 1 passed",
+    ]
+
+
+def test_verbose_output_adds_utterances_and_tools_as_they_are() -> None:
+    assert plain(1)[2:4] == ["  0:03 agent: [bold]Hello.", "  0:04 user: look()"]
+
+
+def test_live_panel_shows_time_speed_words_tool_and_score() -> None:
+    out, clock = io.StringIO(), FakeClock()
+    console = Console(file=out, width=100, force_terminal=True, color_system=None)
+    with LiveProgress(console, clock) as progress:
+        progress.run_started(Path("runs/eval_1"), 3)
+        progress.scenario_started(2, scenario())
+        speak(progress)
+        clock.now = 4.0
+        progress.ticked(40_000)
+    panel = out.getvalue()
+    for words in ("2/3", "shop__x", "0:40 · 10.0× real time · turn 1", "[bold]Hello.", "user: look()", "0 of 0 passed"):
+        assert words in panel
+
+
+def test_end_names_table_score_directory_and_recordings(tmp_path: Path) -> None:
+    folder = tmp_path / "shop__x"
+    folder.mkdir()
+    (folder / "conversation_log.wav").touch()
+    lost = Outcome(kind=OutcomeKind.NOT_EVALUABLE, cause=Cause.TRANSPORT, detail="the agent bot is gone")
+    out = io.StringIO()
+    print_final(
+        Console(file=out, width=160), tmp_path, [result(), result("shop__y", lost)], [folder, tmp_path / "shop__y"]
+    )
+    text = out.getvalue()
+    assert "not evaluable (transport)" in text
+    assert "the agent bot is gone" in text
+    assert text.splitlines()[-4:] == [
+        "1 of 1 passed, 1 not evaluable",
+        f"run directory: {tmp_path}",
+        f"summary: {tmp_path / 'all_summary.txt'}",
+        f"recording: {folder / 'conversation_log.wav'}",
+    ]
