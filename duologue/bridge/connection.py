@@ -323,7 +323,7 @@ def lockstep_problem(side: Side, url: str, about: BotAbout) -> str:
         spoken = about.transport or "none"
         return (
             f"the {side} bot at {url} does not offer the lock-step transport (it names: {spoken}); "
-            "set server.transport: lockstep in its YAML file"
+            "set transport.type: lockstep in its YAML file"
         )
     wanted: Mapping[str, int] = {"frame_ms": messages.TICK_MS, "audio_in_hz": SAMPLE_RATE_HZ}
     for key, value in wanted.items():

@@ -73,31 +73,37 @@ class Conversation:
         self.media_ms += TICK_MS
         writes: list[Write] = []
         for party in (self._agent, self._user):
-            self._take_sound(party, replies[party.side])
             self._take_messages(party, replies[party.side].inbound, writes)
+            self._take_sound(party, replies[party.side])
         if writes:
             await self._sync.settle(writes)
         if self._on_tick is not None:
             self._on_tick(self.media_ms)
 
     async def _grant(self, to_agent: bytes, to_user: bytes) -> dict[Side, TickReply]:
-        timeout_s = self._attempt.settings.tick_timeout_s
         try:
             futures = {
                 Side.AGENT: await self._agent.connection.start_grant(to_agent),
                 Side.USER: await self._user.connection.start_grant(to_user),
             }
-            await asyncio.wait(futures.values(), timeout=timeout_s, return_when=asyncio.FIRST_EXCEPTION)
-            failures = [error for future in futures.values() if future.done() and (error := future.exception())]
-            if failures:
-                raise failures[0]
-            for side, future in futures.items():
-                if not future.done():
-                    raise self._attempt.party(side).connection.expire_grant(timeout_s)
+            await self._wait(futures)
         finally:
             self._agent.connection.abandon_grant()
             self._user.connection.abandon_grant()
         return {side: future.result() for side, future in futures.items()}
+
+    async def _wait(self, futures: dict[Side, asyncio.Future[TickReply]]) -> None:
+        """Wait for both replies; the bot with the shorter bound is given up first."""
+        bounds = {side: self._attempt.party(side).tick_timeout_s(self._attempt.settings) for side in Side}
+        waited = 0.0
+        for side in sorted(Side, key=lambda side: bounds[side]):
+            await asyncio.wait(futures.values(), timeout=bounds[side] - waited, return_when=asyncio.FIRST_EXCEPTION)
+            failures = [error for future in futures.values() if future.done() and (error := future.exception())]
+            if failures:
+                raise failures[0]
+            if not futures[side].done():
+                raise self._attempt.party(side).connection.expire_grant(bounds[side])
+            waited = bounds[side]
 
     def _take_sound(self, party: Party, reply: TickReply) -> None:
         audio = reply.audio
@@ -108,15 +114,17 @@ class Conversation:
         party.activity.hear(level_dbfs(party.said), TICK_MS)
 
     def _take_messages(self, party: Party, inbound: tuple[Inbound, ...], writes: list[Write]) -> None:
+        was_busy = party.activity.is_busy
         was_interrupted = False
         for item in inbound:
+            was_busy = was_busy or party.activity.is_busy
             party.activity.observe(item)
             if (data := action_data(item)) is not None:
                 writes.append(parse_write(party.side, data))
                 continue
             for event in party.events.translate(item):
                 if isinstance(event, Interrupted):
-                    if was_interrupted:
+                    if was_interrupted or not was_busy:
                         continue
                     was_interrupted = True
                 self._attempt.log.write(event)

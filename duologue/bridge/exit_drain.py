@@ -25,6 +25,7 @@ class BotActivity:
     is_voicing: bool = False
     open_tools: set[str] = field(default_factory=set)
     quiet_ms: int = 0
+    is_audible: bool = False
 
     def observe(self, item: RtviMessage | InterruptionMark | StrayAnswer) -> None:
         """Take one message into account."""
@@ -35,7 +36,13 @@ class BotActivity:
 
     def hear(self, level_dbfs: float, duration_ms: int) -> None:
         """Take the level of one tick of the bot's sound into account."""
-        self.quiet_ms = self.quiet_ms + duration_ms if level_dbfs < QUIET_BELOW_DBFS else 0
+        self.is_audible = level_dbfs >= QUIET_BELOW_DBFS
+        self.quiet_ms = 0 if self.is_audible else self.quiet_ms + duration_ms
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is anything that an interruption would cut off."""
+        return self.is_speaking or self.is_thinking or self.is_voicing or self.is_audible
 
     @property
     def is_done(self) -> bool:

@@ -33,6 +33,10 @@ class Party:
     about: BotAbout = field(default_factory=lambda: BotAbout("", {}))
     said: bytes = b""
 
+    def tick_timeout_s(self, settings: CallSettings) -> float:
+        """Return the bound of one grant in wall time: the caller's, or the bot's own when that is longer."""
+        return max(settings.tick_timeout_s, self.about.max_tick_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:

@@ -128,7 +128,9 @@ class StateSync:
             seq = write.action.seq
             if seq is None or not self._attempt.party(write.side).about.barrier:
                 continue
-            _, d = await self._request(write.side, messages.release_action(self._attempt.epoch, seq, errors))
+            # The answer follows once the bot has settled, and its model may answer the result at once.
+            party, control = self._attempt.party(write.side), messages.release_action(self._attempt.epoch, seq, errors)
+            _, d = await party.connection.request(control, party.tick_timeout_s(self._attempt.settings))
             if not parse_flag_or_false(d):
                 self._attempt.log.note(write.side, f"release of write {seq} found nobody waiting")
 

@@ -9,10 +9,15 @@ from typing import Any
 from duologue.protocol.codec import parse_json
 from duologue.protocol.messages import LOCKSTEP, MAX_MESSAGE_BYTES, SAMPLE_RATE_HZ
 
+_MAX_TICK_S = 600
+
 
 @dataclass(frozen=True, slots=True)
 class BotAbout:
-    """What a bot says of itself in ``bot-ready``."""
+    """What a bot says of itself in ``bot-ready``.
+
+    ``max_tick_s`` is the longest wall time that one grant may take it (a bot whose model is slow names it).
+    """
 
     version: str
     about: dict[str, Any]
@@ -22,6 +27,7 @@ class BotAbout:
     tool_calling: bool = True
     barrier: bool = False
     plan: bool = False
+    max_tick_s: float = 0.0
 
     @property
     def is_lockstep(self) -> bool:
@@ -70,6 +76,7 @@ def parse_bot_ready(data: Any) -> BotAbout:
         tool_calling=bool(given.get("tool_calling", True)),
         barrier=bool(given.get("barrier", False)),
         plan=bool(given.get("plan", False)),
+        max_tick_s=_seconds(given.get("max_tick_s", 0.0), "max_tick_s"),
     )
 
 
@@ -154,6 +161,12 @@ def _whole(value: Any, key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{key} must be a whole number, found {_brief(value)}")
     return value
+
+
+def _seconds(value: Any, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_TICK_S:
+        raise ValueError(f"{key} must be 0 to {_MAX_TICK_S} seconds, found {_brief(value)}")
+    return float(value)
 
 
 def _brief(value: Any) -> str:

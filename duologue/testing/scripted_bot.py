@@ -62,7 +62,7 @@ class BotFaults:
     """How a bot goes wrong; sets and keys are names of requests.
 
     ``lost_on`` answers as if the request had been carried out; ``late_on`` answers after so many seconds;
-    ``drifts_at_tick`` changes the database without reporting it.
+    ``slow_tick`` is a tick and the seconds it takes; ``drifts_at_tick`` changes the database without reporting it.
     """
 
     silent_on: frozenset[str] = frozenset()
@@ -75,6 +75,7 @@ class BotFaults:
     dies_on: frozenset[str] = frozenset()
     dies_at_tick: int | None = None
     hangs_at_tick: int | None = None
+    slow_tick: tuple[int, float] | None = None
     large_message_at_tick: int | None = None
     drifts_at_tick: int | None = None
     forgets_last_action: bool = False
@@ -165,6 +166,8 @@ class ScriptedSession:
             return
         if tick == self._faults.hangs_at_tick:
             await self._socket.wait_closed()
+        if self._faults.slow_tick is not None and tick == self._faults.slow_tick[0]:
+            await asyncio.sleep(self._faults.slow_tick[1])
         if tick == self._faults.drifts_at_tick and self.state.db is not None:
             self.state.db["unreported"] = tick
         if tick == self._faults.large_message_at_tick:

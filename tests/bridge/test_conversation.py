@@ -6,7 +6,7 @@ import pytest
 
 from duologue.protocol.messages import InterruptionMark, RtviMessage
 from duologue.records import event as ev
-from duologue.testing.scripted_bot import BotScript, exit_push, speaking
+from duologue.testing.scripted_bot import BotFaults, BotScript, exit_push, speaking
 from tests.bridge.stage import play
 
 pytestmark = pytest.mark.socket
@@ -76,3 +76,17 @@ async def test_listener_sees_every_event_in_order(tmp_path: Path) -> None:
     seen: list[ev.Event] = []
     played = await play(tmp_path, on_event=seen.append)
     assert tuple(seen) == played.trace.events
+
+
+async def test_interruption_of_an_idle_bot_cuts_nothing_and_leaves_no_event(tmp_path: Path) -> None:
+    agent = BotScript(messages={3: [RtviMessage("bot-interrupted")], 5: [exit_push()]})
+    assert (await play(tmp_path, agent)).trace.of(ev.Interrupted) == []
+
+
+async def test_slow_bot_may_name_a_longer_bound_for_a_tick(tmp_path: Path) -> None:
+    faults = BotFaults(slow_tick=(3, 0.4))
+    patient = BotScript(messages={5: [exit_push()]}, capabilities={"max_tick_s": 5})
+    assert (await play(tmp_path / "a", patient, agent_faults=faults, tick_timeout_s=0.2)).trace.of(ev.Fault) == []
+    plain = BotScript(messages={5: [exit_push()]})
+    played = await play(tmp_path / "b", plain, agent_faults=faults, tick_timeout_s=0.2)
+    assert "gave no audio for a tick within 0.2 s" in played.fault.message

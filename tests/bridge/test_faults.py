@@ -89,7 +89,7 @@ async def test_database_that_differs_after_initialization_is_an_init_fault(tmp_p
     ("capabilities", "cause", "words"),
     [
         ({"tool_calling": False}, Cause.INIT, "llm.enable_tool_calling: true"),
-        ({"transport": "websocket"}, Cause.TRANSPORT, "server.transport: lockstep"),
+        ({"transport": "websocket"}, Cause.TRANSPORT, "transport.type: lockstep"),
         ({"audio_in_hz": 8000}, Cause.TRANSPORT, "wants audio_in_hz = 8000"),
     ],
 )
