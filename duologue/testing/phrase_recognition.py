@@ -106,6 +106,7 @@ def agent_hears(scenarios: Sequence[Scenario]) -> Iterator[Line]:
         yield _answer(text, request, book, AnswerKind.REPORT)
     for wording in dialogue.CALLER_AGAIN:
         yield _answer(wording, book.requests[0], book, AnswerKind.AGAIN)
+    yield _answer(dialogue.CALLER_NOTHING_DONE, book.requests[0], book, AnswerKind.IDLE)
     yield _answer(dialogue.CALLER_UNKNOWN_RESULT, book.requests[0], book, AnswerKind.REPORT)
     failure = book.report(book.requests[0].tool, book.requests[0].arguments, error_value("tool_error", "no"))
     yield _answer(failure, book.requests[0], book, AnswerKind.FAILURE)

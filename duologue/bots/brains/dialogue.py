@@ -55,6 +55,9 @@ CALLER_AGAIN: tuple[str, ...] = (
 )
 """How our caller asks an agent to repeat itself."""
 
+CALLER_NOTHING_DONE = "I have not done anything yet. What do you want me to do?"
+"""What our caller says when it is asked for an answer but never understood the request."""
+
 CALLER_WAITS = "Alright."
 CALLER_DONE = "No, that is all. Thank you very much. Goodbye."
 CALLER_NOT_HAPPY = "No. It still does not work, but thank you for trying. Goodbye."

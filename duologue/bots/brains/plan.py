@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from duologue.bots.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_UNKNOWN_RESULT
+from duologue.bots.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_NOTHING_DONE, CALLER_UNKNOWN_RESULT
 from duologue.bots.brains.history import Act, Called, Spoke
 from duologue.bots.brains.matching import contains, similarity
 from duologue.errors import ConfigError
@@ -38,7 +38,8 @@ class Progress:
     """How far the plan has come, read from the conversation.
 
     ``requests``, ``unclear`` and ``failures`` count for the current step; ``is_asked`` says that its request
-    was heard out since the caller last asked to repeat; ``news`` are own results that were not yet told.
+    was heard out since the caller last asked to repeat; ``is_last_asked`` that the request was the last thing
+    said; ``news`` are own results that were not yet told.
     """
 
     steps: tuple[Step, ...]
@@ -47,6 +48,7 @@ class Progress:
     unclear: int = 0
     failures: int = 0
     is_asked: bool = False
+    is_last_asked: bool = False
     has_permission: bool = False
     news: list[Called] = field(default_factory=list)
 
@@ -85,7 +87,8 @@ class Progress:
 
     def _take_own_words(self, text: str, step: Step, book: Phrasebook) -> None:
         phrasings = step.phrasings or (book.permission(step.name, step.arguments),)
-        if any(phrasing and contains(text, phrasing) for phrasing in phrasings):
+        self.is_last_asked = any(phrasing and contains(text, phrasing) for phrasing in phrasings)
+        if self.is_last_asked:
             self.is_asked = True
             self.requests += 1
 
@@ -98,7 +101,7 @@ class Progress:
         elif kind is AnswerKind.FAILURE:
             self.failures += 1
             self._ask_again_or_go_on(self.failures >= MAX_FAILURES)
-        elif kind is AnswerKind.AGAIN:
+        elif kind is AnswerKind.IDLE or (kind is AnswerKind.AGAIN and self.is_last_asked):
             self._ask_again_or_go_on(self.requests >= MAX_REQUESTS)
         else:
             self.unclear += 1
@@ -158,6 +161,7 @@ class AnswerKind(StrEnum):
     REPORT = "report"
     FAILURE = "failure"
     AGAIN = "again"
+    IDLE = "idle"
     UNCLEAR = "unclear"
 
 
@@ -173,10 +177,14 @@ def judge_answer(heard: str, step: Step, book: Phrasebook) -> Answer:
     """Return whether ``heard`` reports on ``step``, on something else or a failure, or asks to repeat."""
     reported = _score(heard, (*step.reports, CALLER_UNKNOWN_RESULT))
     again = _score(heard, CALLER_AGAIN)
+    idle = similarity(heard, CALLER_NOTHING_DONE)
     other = max(_score(heard, request.reports) for request in book.requests if request.reports != step.reports)
     failed = max(similarity(heard, CALLER_FAILED), other)
-    if reported >= _REPORT_SCORE and reported >= max(again, failed - _OTHER_LEAD):
-        return Answer(AnswerKind.REPORT, reported - max(again, failed - _OTHER_LEAD, _REPORT_SCORE))
+    rival = max(again, idle, failed - _OTHER_LEAD)
+    if reported >= _REPORT_SCORE and reported >= rival:
+        return Answer(AnswerKind.REPORT, reported - max(rival, _REPORT_SCORE))
+    if idle >= _AGAIN_SCORE and idle >= max(again, failed):
+        return Answer(AnswerKind.IDLE, idle - max(again, failed))
     if failed >= _AGAIN_SCORE and failed >= again:
         return Answer(AnswerKind.FAILURE, failed - again)
     if again >= _AGAIN_SCORE:

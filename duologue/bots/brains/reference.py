@@ -35,7 +35,6 @@ class Identity:
 
     book: Phrasebook
     requests: int = 0
-    is_asked: bool = False
     fell_back: bool = False
     heard: str | None = None
     is_done: bool = False
@@ -45,12 +44,12 @@ class Identity:
         rule = self.book.identification
         if isinstance(act, Spoke):
             if any(contains(act.text, line) for line in (self._ask(), rule.again)):
-                self.requests, self.is_asked = self.requests + 1, True
+                self.requests += 1
             self.fell_back = self.fell_back or contains(act.text, self._fall_back())
         elif isinstance(act, Heard):
             self.is_done = self.fell_back
-            if self.is_asked and not self.fell_back:
-                self.heard, self.is_asked = rule.parse(act.text), False
+            if not self.fell_back:
+                self.heard = rule.parse(act.text)
         elif act.name == rule.tool and not act.is_open:
             self.is_done, self.heard = act.is_known and not act.failed, None
 

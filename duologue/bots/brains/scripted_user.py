@@ -11,6 +11,7 @@ from duologue.bots.brains.dialogue import (
     CALLER_DONE,
     CALLER_GIVES_UP,
     CALLER_NOT_HAPPY,
+    CALLER_NOTHING_DONE,
     CALLER_UNKNOWN_RESULT,
     CALLER_WAITS,
     Courtesy,
@@ -118,12 +119,11 @@ class ScriptedUser:
         return " ".join(dict.fromkeys(lines))
 
     def _last_words(self, before: list[Act]) -> str:
-        lines = [index for index, act in enumerate(before) if isinstance(act, Spoke) and not _asks_again(act.text)]
-        if not lines:
-            return self._book.opening(self._facts)
-        last = lines[-1]
-        reported = _unreported(before[:last])
-        spoken = before[last]
+        lines = [index for index, act in enumerate(before) if isinstance(act, Spoke)]
+        spoken = before[lines[-1]]
+        if isinstance(spoken, Spoke) and _asks_again(spoken.text):
+            return CALLER_NOTHING_DONE
+        reported = _unreported(before[: lines[-1]])
         if reported:
             return self._report(reported)
         return spoken.text if isinstance(spoken, Spoke) else ""
@@ -147,7 +147,7 @@ class ScriptedUser:
 
 
 def _asks_again(text: str) -> bool:
-    return any(contains(text, line) for line in CALLER_AGAIN)
+    return any(contains(text, line) for line in (*CALLER_AGAIN, CALLER_NOTHING_DONE))
 
 
 def _unreported(acts: list[Act]) -> list[Called]:
