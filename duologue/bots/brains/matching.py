@@ -65,6 +65,7 @@ def _join_letters(words: list[str]) -> list[str]:
     return joined
 
 
+@lru_cache(maxsize=65536)
 def similarity(heard: str, wording: str) -> float:
     """Return how well ``wording`` is found somewhere in ``heard``, 0 to 100.
 
