@@ -103,7 +103,7 @@ async def warm_up(config: BotConfig, models: Models) -> None:
 
 
 class BotServer:
-    """Accepts clients and gives each a session.
+    """Accepts clients and gives each a session; ``sessions`` is how many there are.
 
     Args:
         config: the bot's settings.
@@ -113,7 +113,7 @@ class BotServer:
     def __init__(self, config: BotConfig, models: Models) -> None:
         self._config = config
         self._models = models
-        self._sessions = 0
+        self.sessions = 0
 
     def listen(self, listener: socket.socket) -> AbstractAsyncContextManager[Server]:
         """Return the server on a bound socket, to be entered as an async context."""
@@ -138,10 +138,10 @@ class BotServer:
         return connection.respond(http.HTTPStatus.UNAUTHORIZED, "a valid token is required\n")
 
     async def _handle(self, connection: ServerConnection) -> None:
-        if self._sessions >= self._config.server.max_sessions:
+        if self.sessions >= self._config.server.max_sessions:
             await connection.close(_TRY_AGAIN_LATER, f"all {self._config.server.max_sessions} sessions are taken")
             return
-        self._sessions += 1
+        self.sessions += 1
         try:
             await self._converse(connection)
         except ConnectionClosed:
@@ -150,7 +150,7 @@ class BotServer:
             logger.exception("a session failed")
             await connection.close(_INTERNAL_ERROR, "internal error; see the bot's log")
         finally:
-            self._sessions -= 1
+            self.sessions -= 1
 
     async def _converse(self, connection: ServerConnection) -> None:
         session = Session(self._config, self._models)
@@ -159,8 +159,8 @@ class BotServer:
         try:
             async for data in connection:
                 await session.take(data, connection)
-                if session.has_ended:
-                    await connection.close(1000, "the session has ended")
+                if session.end is not None:
+                    await connection.close(*session.end)
         except BadInput as error:
             logger.warning("closed the connection of %s: %s", connection.remote_address, error)
             await connection.close(error.code, str(error)[:_REASON_BYTES])

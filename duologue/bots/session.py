@@ -58,6 +58,7 @@ class Session:
         self._out_hz = config.transport.audio_out_sample_rate
         self._frame_bytes = config.transport.audio_in_sample_rate * FRAME_MS // 1000 * 2
         self._ticks = 0
+        self._is_dismissed = False
 
     async def open(self) -> None:
         """Build and start the pipeline; it is running at session time 0 when this returns."""
@@ -71,9 +72,11 @@ class Session:
         return SessionPipeline(self._config, self._models)
 
     @property
-    def has_ended(self) -> bool:
-        """Whether the pipeline ended by itself."""
-        return self._run.done()
+    def end(self) -> tuple[int, str] | None:
+        """Close code and reason once the pipeline has ended, else None."""
+        if not self._run.done():
+            return None
+        return (1000, "the client ended the session") if self._is_dismissed else (1011, "a service of the bot failed")
 
     async def take(self, data: bytes | str, connection: Connection) -> None:
         """Handle one WebSocket message and send everything it brings about.
@@ -96,6 +99,7 @@ class Session:
     async def _message(self, message: dict[str, Any]) -> None:
         if message.get("type") == "client-ready":
             self._pipeline.calls.uses_barrier = _declares_barrier(message)
+        self._is_dismissed = self._is_dismissed or message.get("type") == "disconnect-bot"
         self._clock.create_task(self._pipeline.transport.receive(message))
         await self._clock.settle()
 

@@ -69,6 +69,8 @@ class HibariVoice:
         return self._spoken[text]
 
     def _synthesize(self, text: str) -> tuple[SpokenWord, ...]:
+        if not any(letter.isalnum() for letter in text):
+            return ()
         pitch = self._config.pitch
         wave = self._engine(text, speed=self._config.speed / pitch, seed=_SEED)
         if not len(wave):

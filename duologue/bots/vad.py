@@ -14,6 +14,9 @@ from duologue.config import VadConfig
 _DECAY_WINDOWS = 6
 """Silent windows that still go through the model, so that its state forgets the last speech."""
 
+_LOUDNESS_WINDOWS = 32
+"""Windows after which the loudness of digital silence need not be measured: a second."""
+
 
 def load_silero() -> Any:
     """Return the ONNX session of the Silero model that Pipecat ships. Takes about 0.1 s."""
@@ -51,6 +54,11 @@ class SharedSilero(SileroVADAnalyzer):
         self._low_confidence_windows = 0
         self._silent_windows = 0
 
+    def set_sample_rate(self, sample_rate: int) -> None:
+        """Take the stream's rate in Hz; the stream begins after a second of silence."""
+        super().set_sample_rate(sample_rate)
+        self._volume_tracker.update(bytes(sample_rate * 2), sample_rate)
+
     def voice_confidence(self, buffer: bytes) -> float:
         """Return how sure the model is of a voice, from 0 to 1, for one window of s16 audio."""
         self._silent_windows = 0 if any(buffer) else self._silent_windows + 1
@@ -58,3 +66,9 @@ class SharedSilero(SileroVADAnalyzer):
             self._maybe_reset_model(0.0)
             return 0.0
         return float(np.asarray(super().voice_confidence(buffer)).item())
+
+    def _get_smoothed_volume(self, audio: bytes) -> float:
+        """Once the loudness window holds nothing but digital silence, the volume only fades."""
+        if self._silent_windows > _LOUDNESS_WINDOWS:
+            return float(self._prev_volume * (1 - self._smoothing_factor))
+        return float(super()._get_smoothed_volume(audio))

@@ -24,6 +24,7 @@ class RunningBot:
         self.config = config
         self.loop: VirtualLoop
         self.url = ""
+        self.server: BotServer
         self._models = models
         self._up = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -45,7 +46,8 @@ class RunningBot:
     async def _until_stopped(self) -> None:
         self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         listener = bound_socket(self.config)
-        async with BotServer(self.config, self._models).listen(listener):
+        self.server = BotServer(self.config, self._models)
+        async with self.server.listen(listener):
             self.url = f"ws://127.0.0.1:{listener.getsockname()[1]}"
             self._up.set()
             await self._stop.wait()

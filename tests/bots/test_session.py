@@ -55,11 +55,10 @@ async def test_a_sentence_is_heard_answered_and_reported_word_by_word(start_bot,
     assert client.heard() == ["My phone has no signal."]
     assert client.spoken() == "You said My phone has no signal. "
     assert [data["text"] for data in client.of("bot-tts-text")][:3] == ["You ", "said ", "My "]
-    words, started, stopped = (
-        ticks_of(client, kind) for kind in ("bot-tts-text", "bot-started-speaking", "bot-stopped-speaking")
-    )
+    words = ticks_of(client, "bot-tts-text")
+    (started,), (stopped,) = ticks_of(client, "bot-started-speaking"), ticks_of(client, "bot-stopped-speaking")
     assert words == sorted(set(words))
-    assert started[0] < words[0] <= words[-1] <= stopped[0]
+    assert started < words[0] <= words[-1] <= stopped
     assert [message["content"] for message in context[1:]] == [
         "My phone has no signal.",
         "You said My phone has no signal.",
