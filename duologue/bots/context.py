@@ -16,7 +16,7 @@ from duologue.records.action import Side
 from duologue.registry import DEFAULT_DOMAIN, load_domain
 from duologue.state.side_state import SideState
 from duologue.toolkit.ledger import Ledger
-from duologue.toolkit.tool import Tool, find_tool
+from duologue.toolkit.tool import FACTORY_KEY, Tool, find_tool
 
 logger = logging.getLogger(__name__)
 
@@ -139,9 +139,9 @@ def _usable_domain(name: str) -> str:
 def _build_tools(wanted: Mapping[str, Any], domain: str) -> dict[str, Tool]:
     tools = {}
     for name, settings in wanted.items():
-        if settings:
+        if settings and not (isinstance(settings, dict) and FACTORY_KEY in settings):
             raise ConfigError(f"update_system_prompt: tool {name} takes no settings, got {settings}")
-        tools[name] = find_tool(domain, name)
+        tools[name] = find_tool(domain, name, settings)
     sides = {tool.side for tool in tools.values() if tool.side is not None}
     if len(sides) > 1:
         raise ConfigError("update_system_prompt: the tools belong to both sides of the call; one bot is one side")

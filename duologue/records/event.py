@@ -95,6 +95,18 @@ class SpokenText(EventBase):
     text: str
 
 
+class UtterancePlayed(EventBase):
+    """A recorded utterance of a frozen caller starts (``index`` from 0); its words are in the scenario.
+
+    ``heard`` text, answers and tool calls up to the next one belong to this user turn.
+    """
+
+    event: Literal["utterance_played"] = "utterance_played"
+    side: Side = Side.USER
+    index: int
+    duration_ms: int = 0
+
+
 class HeardText(EventBase):
     """What a bot's STT understood of the other side."""
 
@@ -273,6 +285,7 @@ Event = Annotated[
     | CallStarted
     | BotSpeaking
     | SpokenText
+    | UtterancePlayed
     | HeardText
     | UserTurn
     | Interrupted

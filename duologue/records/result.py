@@ -142,7 +142,8 @@ class ScenarioResult(Record):
 
     ``scored_as`` is ``duologue`` or ``reference`` (see ``docs/scoring.md``). ``is_task_successful`` leaves
     out the clean exit; it is None when no other gating signal was evaluated. ``agent_turns`` counts the
-    agent's stretches of speech or tool use.
+    agent's stretches of speech or tool use. ``grader`` names the domain's grader when one decided; ``grade`` then
+    holds its own fields.
     """
 
     schema_version: int = RESULT_SCHEMA
@@ -169,6 +170,9 @@ class ScenarioResult(Record):
     tokens: dict[Side, TokenUse] = Field(default_factory=dict)
     expected: ExpectedEnd = ExpectedEnd()
     provenance: dict[str, Any] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(default_factory=dict)
+    grader: str = ""
+    grade: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def is_successful(self) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from duologue.records.action import DbAssertion, InitAction, ReferenceAction, Side
 from duologue.records.record import Record
@@ -55,6 +55,58 @@ class Resources(Record):
     info_sections: dict[str, str] = Field(default_factory=dict)
 
 
+class UtteranceStart(Record):
+    """When a recorded utterance starts; exactly one of the three is set.
+
+    ``after_turn``: once the agent's turn has ended. ``at_ms``: at this media time. ``over_ms``: this long after the
+    agent began to speak, over its words.
+    """
+
+    after_turn: bool = False
+    at_ms: int | None = Field(default=None, ge=0)
+    over_ms: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _check(self) -> UtteranceStart:
+        if [self.after_turn, self.at_ms is not None, self.over_ms is not None].count(True) != 1:
+            raise ValueError("an utterance starts after_turn, at_ms or over_ms: give exactly one")
+        return self
+
+
+class FrozenUtterance(Record):
+    """One recorded turn of a frozen caller.
+
+    Args:
+        audio: sound file: a path under the data root, or an absolute one for the user's own data.
+        audio_b64: the sound file itself in base64, instead of ``audio``.
+        text: words to be spoken once by the configured TTS, when there is no sound file.
+        voice: settings of that TTS.
+        transcript: what is said, for scoring; no bot ever gets it.
+        language: code of the spoken language, the hint for recognisers.
+        start: when it is played.
+
+    Without audio and text an utterance cannot be played: the attempt ends with an error that says so.
+    """
+
+    audio: str | None = None
+    audio_b64: str | None = Field(default=None, repr=False)
+    text: str | None = None
+    voice: dict[str, Any] = Field(default_factory=dict)
+    transcript: str = ""
+    language: str = "en"
+    start: UtteranceStart = UtteranceStart(after_turn=True)
+
+    @model_validator(mode="after")
+    def _check(self) -> FrozenUtterance:
+        if sum(source is not None for source in (self.audio, self.audio_b64, self.text)) > 1:
+            raise ValueError("an utterance has one source: audio, audio_b64 or text")
+        return self
+
+
+GRADER_LABEL = "grader"
+"""The label that names the grader which scores a scenario instead of the signals."""
+
+
 class SideSpec(Record):
     """One side of a scenario.
 
@@ -72,12 +124,17 @@ class SideSpec(Record):
     shared_state: dict[str, Any] = Field(default_factory=dict)
 
 
+_OPTIONAL = frozenset({"frozen_caller", "grading"})
+
+
 class Scenario(Record):
     """One test case.
 
     ``name`` is ``<prefix>__<id>``; ``domain`` is the registry key, shared by every prefix of a domain.
     ``profile`` selects between documented rule variants of a domain. ``reference_actions`` is the
-    reference solution; ``success_signals`` are the signals that gate the verdict.
+    reference solution; ``success_signals`` are the signals that gate the verdict, unless the label ``grader`` names
+    a grader of the domain; ``grading`` is what that one needs, and no bot is ever sent it. With a ``frozen_caller``
+    no user bot takes part: the bridge plays its utterances in order.
     """
 
     name: str
@@ -95,25 +152,40 @@ class Scenario(Record):
     reference_actions: tuple[ReferenceAction, ...] = ()
     db_state_assertions: tuple[DbAssertion, ...] = ()
     nl_assertions: tuple[str, ...] = ()
-    success_signals: tuple[SignalName, ...]
+    success_signals: tuple[SignalName, ...] = ()
     ignore_capitalization: bool = False
     ignore_punctuation: bool = False
     clean_text: bool = False
     disallow_extra_items: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
+    frozen_caller: tuple[FrozenUtterance, ...] | None = None
+    grading: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
-        if not self.success_signals:
-            raise ValueError(f"scenario {self.name}: success_signals must not be empty")
+        if not self.success_signals and not self.grader:
+            raise ValueError(f"scenario {self.name}: success_signals must not be empty without a grader")
+        if self.frozen_caller == ():
+            raise ValueError(f"scenario {self.name}: a frozen caller needs at least one utterance")
         if "__" not in self.name:
             raise ValueError(f"scenario {self.name}: the name must be <prefix>__<id>")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what only some domains have."""
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if key not in _OPTIONAL or value}
 
     @property
     def prefix(self) -> str:
         """The registration the scenario belongs to: the name up to the first two underscores."""
         return self.name.split("__", 1)[0]
+
+    @property
+    def grader(self) -> str:
+        """The domain's grader that scores this scenario; empty when its signals do."""
+        return self.labels.get(GRADER_LABEL, "")
 
     def side(self, side: Side) -> SideSpec:
         """Return one side's part."""
@@ -127,8 +199,10 @@ class CatalogueOptions(Record):
         split: named subset (``base`` unless the domain has others).
         profile: rule variant; empty means the domain's default.
         source: the user's own copy of upstream data (a path, or ``package``), or None for our own data.
+        extra: values of the domain's own flags, by the flag's name without dashes in front.
     """
 
     split: str = "base"
     profile: str = ""
     source: str | None = None
+    extra: dict[str, str] = Field(default_factory=dict)

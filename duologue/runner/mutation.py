@@ -17,7 +17,7 @@ from duologue.scoring.action_match import arguments_match, match_rules
 from duologue.scoring.db_assertions import ask_predicate
 from duologue.scoring.matching import assign
 from duologue.state.canonical import contract_hash
-from duologue.toolkit.dual_state import DualState, replay_reference
+from duologue.toolkit.dual_state import DualState, replay_reference, tool_settings
 from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import RULES_NAME
 from duologue.toolkit.tool import END_CALL_TOOL, Tool, ToolKind, find_tool, side_tools
@@ -51,10 +51,10 @@ def plan_fails(scenario: Scenario, plan: Sequence[ReferenceAction], start: DualS
     Steps that a tool refuses change nothing and count as not done; the plan goes on.
     """
     user = start.user.copy() if start.user is not None else None
-    dual = DualState(scenario.domain, start.agent.copy(), user)
+    dual = DualState(scenario.domain, start.agent.copy(), user, tools=tool_settings(scenario))
     done: Plan = []
     for step in plan:
-        if find_tool(scenario.domain, step.name).exit_text:
+        if _tool(scenario, step).exit_text:
             done.append(step)
             break
         try:
@@ -109,7 +109,7 @@ def _altered(scenario: Scenario) -> Iterator[Plan]:
 
 def _extended(scenario: Scenario) -> Iterator[Plan]:
     plan = list(scenario.reference_actions)
-    end = _end_of_work(scenario.domain, plan)
+    end = _end_of_work(scenario, plan)
     pool = _values_by_name(scenario)
     for side in Side:
         for extra in _writes(scenario, side, pool):
@@ -121,15 +121,19 @@ def _extended(scenario: Scenario) -> Iterator[Plan]:
 _GENERATORS: dict[str, Generator] = {"drop": _dropped, "alter": _altered, "add": _extended}
 
 
-def _end_of_work(domain: str, plan: Plan) -> int:
+def _tool(scenario: Scenario, step: ReferenceAction) -> Tool:
+    return find_tool(scenario.domain, step.name, scenario.side(step.side).resources.tools.get(step.name))
+
+
+def _end_of_work(scenario: Scenario, plan: Plan) -> int:
     """Return the index of the first step that ends the call, or the length of the plan."""
-    return next((index for index, step in enumerate(plan) if find_tool(domain, step.name).exit_text), len(plan))
+    return next((index for index, step in enumerate(plan) if _tool(scenario, step).exit_text), len(plan))
 
 
 def _changed_arguments(
     scenario: Scenario, step: ReferenceAction, pool: dict[str, list[Any]]
 ) -> Iterator[dict[str, Any]]:
-    tool = find_tool(scenario.domain, step.name)
+    tool = _tool(scenario, step)
     compared = step.arguments if step.compare_args is None else step.compare_args
     for name in compared:
         for value in _other_values(tool, name, step.arguments.get(name), pool):

@@ -45,13 +45,14 @@ def combine(
     against a missing judge; then too few turns and failed gates; then gates that ask for nothing. What is
     left has passed.
     """
-    breakdown = _breakdown(verdicts, gates)
+    breakdown = break_down(verdicts, gates)
     gating = [verdict for verdict in verdicts if verdict.signal in gates]
     outcome = _outcome(gating, gates, problems, mode, too_few_turns)
     return Composite(outcome, _task(gating, outcome, mode, too_few_turns), breakdown)
 
 
-def _breakdown(verdicts: Sequence[Verdict], gates: Sequence[str]) -> Breakdown:
+def break_down(verdicts: Sequence[Verdict], gates: Sequence[str]) -> Breakdown:
+    """Return which signal went where."""
     gating = [verdict for verdict in verdicts if verdict.signal in gates]
     return Breakdown(
         passed=tuple(item.signal for item in gating if item.passed is True),

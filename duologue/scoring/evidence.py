@@ -29,7 +29,7 @@ from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import Scenario
 from duologue.state.canonical import contract_hash_of, differences
 from duologue.state.side_state import SideState
-from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference
+from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference, tool_settings
 from duologue.toolkit.tool import END_CALL_TOOL
 from duologue.trace.reader import Trace
 
@@ -118,14 +118,15 @@ def _initial_state(trace: Trace) -> DualState | None:
     scenario = trace.header.scenario
     agent = SideState(scenario.domain, event.agent_db, event.agent_memory, scenario.profile)
     user = SideState(scenario.domain, event.user_db, event.user_memory, scenario.profile)
-    return DualState(scenario.domain, agent, user if scenario.has_user_state else None)
+    user_state = user if scenario.has_user_state else None
+    return DualState(scenario.domain, agent, user_state, tools=tool_settings(scenario))
 
 
 def _gold(scenario: Scenario, initial: DualState | None) -> tuple[GoldReplay | None, str]:
     if initial is None:
         return None, "the trace holds no initial state"
     user = initial.user.copy() if initial.user is not None else None
-    start = DualState(scenario.domain, initial.agent.copy(), user)
+    start = DualState(scenario.domain, initial.agent.copy(), user, tools=tool_settings(scenario))
     try:
         return replay_reference(scenario, start), ""
     except ScenarioError as error:

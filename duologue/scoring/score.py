@@ -9,6 +9,7 @@ from pathlib import Path
 from duologue.errors import TraceError
 from duologue.records.action import Side
 from duologue.records.event import RecordingWritten, TokensUsed
+from duologue.records.judgement import Judgement
 from duologue.records.outcome import Verdict
 from duologue.records.result import ExpectedEnd, ScenarioResult, TokenUse
 from duologue.registry import DEFAULT_DOMAIN
@@ -17,6 +18,7 @@ from duologue.registry import DEFAULT_DOMAIN
 from duologue.scoring import action_match, clean_exit, db_assertions, db_state, judge_passed, nl_assertions
 from duologue.scoring.composite import combine, gating_signals
 from duologue.scoring.evidence import Evidence, ScoringMode, collect_evidence
+from duologue.scoring.graded import combine_grade, grade_trace
 from duologue.scoring.signal import SIGNALS
 from duologue.scoring.turns import Segments, build_conversation, count_agent_turns, load_segments
 from duologue.state.canonical import contract_hash_of
@@ -29,14 +31,19 @@ MIN_AGENT_TURNS = "min_agent_turns"
 STRICT_MATCH = "strict_match"
 
 
-def score_trace(trace: Trace, audio: Path | None, *, compat: Sequence[str] = ()) -> ScenarioResult:
+def score_trace(
+    trace: Trace, audio: Path | None, *, compat: Sequence[str] = (), judgement: Judgement | None = None
+) -> ScenarioResult:
     """Score one attempt. The domain of the scenario must be loaded.
+
+    A scenario whose label names a grader is scored by that one; ``judgement`` is what a judge said, None without one.
 
     ``compat`` with ``reference`` scores by the reference harness's gates and comparisons. The trace's own
     settings ``min_agent_turns`` and ``strict_match`` are honoured; absent ones are off.
 
     Raises:
         TraceError: the recording cannot be read, or is not the one that the trace names.
+        RegistryError: the domain has no grader of that name.
     """
     mode = ScoringMode.REFERENCE if "reference" in compat else ScoringMode.DUOLOGUE
     trace = _strict(trace)
@@ -47,8 +54,13 @@ def score_trace(trace: Trace, audio: Path | None, *, compat: Sequence[str] = ())
     agent_turns = count_agent_turns(trace, conversation.turns)
     counted = tokens[Side.AGENT].n_calls if mode is ScoringMode.REFERENCE else agent_turns
     too_few = counted < int(header.settings.get(MIN_AGENT_TURNS) or 0)
-    verdicts = _verdicts(evidence)
-    composite = combine(verdicts, gating_signals(scenario, mode), evidence.problems, mode, too_few_turns=too_few)
+    grade = grade_trace(trace, judgement)
+    if grade is not None:
+        verdicts, too_few = grade.verdicts, False
+        composite = combine_grade(grade, evidence.problems)
+    else:
+        verdicts = _verdicts(evidence)
+        composite = combine(verdicts, gating_signals(scenario, mode), evidence.problems, mode, too_few_turns=too_few)
     ended = evidence.ended
     return ScenarioResult(
         run_id=header.run_id,
@@ -74,6 +86,9 @@ def score_trace(trace: Trace, audio: Path | None, *, compat: Sequence[str] = ())
         tokens=tokens,
         expected=_expected(evidence),
         provenance=header.provenance,
+        labels=scenario.labels,
+        grader=scenario.grader,
+        grade=dict(grade.fields) if grade is not None else {},
     )
 
 

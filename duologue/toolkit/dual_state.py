@@ -23,12 +23,16 @@ from duologue.toolkit.tool import find_tool
 
 @dataclass(slots=True)
 class DualState:
-    """The agent's and (for dual-side domains) the user's state, kept in sync."""
+    """The agent's and (for dual-side domains) the user's state, kept in sync.
+
+    ``tools`` holds the settings of tools that a scenario brings along, by side and name.
+    """
 
     domain: str
     agent: SideState
     user: SideState | None = None
     ledgers: dict[Side, Ledger] = field(default_factory=lambda: {side: Ledger() for side in Side})
+    tools: dict[Side, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     @classmethod
     def for_scenario(cls, scenario: Scenario, *, epoch: str | None = None) -> DualState:
@@ -47,7 +51,8 @@ class DualState:
             except InitializationFailed as error:
                 raise InitializationFailed(f"{scenario.name}, {side} side: {error}") from error
         user = states[Side.USER] if scenario.has_user_state else None
-        dual = cls(scenario.domain, states[Side.AGENT], user, {side: Ledger(epoch) for side in Side})
+        ledgers = {side: Ledger(epoch) for side in Side}
+        dual = cls(scenario.domain, states[Side.AGENT], user, ledgers, tool_settings(scenario))
         try:
             dual.sync()
             for action in scenario.initialization_actions if is_stepwise else ():
@@ -76,7 +81,7 @@ class DualState:
         Raises:
             RegistryError: ``side`` has no such tool.
         """
-        tool = find_tool(self.domain, name)
+        tool = find_tool(self.domain, name, self.tools.get(side, {}).get(name))
         if tool.side not in (None, side):
             raise RegistryError(f"tool {name!r} belongs to the {tool.side} side, not to the {side} side")
         outcome = tool.invoke(self.side(side), arguments)
@@ -87,6 +92,11 @@ class DualState:
     def digests(self) -> dict[Side, str | None]:
         """Return both digests."""
         return {side: self.side(side).digest() for side in Side}
+
+
+def tool_settings(scenario: Scenario) -> dict[Side, dict[str, dict[str, Any]]]:
+    """Return the settings of both sides' tools by side and name, for the ``tools`` of a state."""
+    return {side: scenario.side(side).resources.tools for side in Side}
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,15 +73,43 @@ SYNC_RULES: Registry[SyncRules] = Registry("sync rules")
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogueFlag:
+    """A command line flag that only this domain has; its value arrives in ``CatalogueOptions.extra``.
+
+    Args:
+        name: without the dashes in front.
+        help: one line for ``--help``.
+        choices: the values that it takes; empty for any text.
+        default: the value without the flag; empty for none.
+        metavar: what stands for the value in ``--help``.
+    """
+
+    name: str
+    help: str
+    choices: tuple[str, ...] = ()
+    default: str = ""
+    metavar: str = "VALUE"
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
-    """How a domain lists its scenarios. ``profiles[0]`` is the default; ``sources``: upstream data can be read."""
+    """How a domain lists its scenarios.
+
+    ``profiles[0]`` is the default; ``sources``: upstream data can be read; ``suites``: the values of the label
+    ``suite``, in order, for domains that have them.
+    """
 
     load: Callable[[CatalogueOptions], Sequence[Scenario]]
     prefixes: tuple[str, ...]
     splits: tuple[str, ...] = ("base",)
     profiles: tuple[str, ...] = ("default",)
     sources: bool = False
+    flags: tuple[CatalogueFlag, ...] = ()
+    suites: tuple[str, ...] = ()
 
+
+SUITE_LABEL = "suite"
+"""The label that names a scenario's suite."""
 
 CATALOGUES: Registry[Catalogue] = Registry("catalogue")
 

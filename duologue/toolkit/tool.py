@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from duologue.errors import InvalidArguments, ToolError
+from duologue.errors import InvalidArguments, RegistryError, ToolError
 from duologue.records.action import Side
 from duologue.registry import DEFAULT_DOMAIN, Registry
 from duologue.state.side_state import SideState
@@ -153,13 +153,31 @@ TOOLS.register(
 )
 
 
-def find_tool(domain: str, name: str) -> Tool:
-    """Return a tool of ``domain``, or of the default domain.
+ToolFactory = Callable[[str, Mapping[str, Any]], Tool]
+"""``(name, settings) -> tool``; raises ToolError when the settings do not make one."""
+
+TOOL_FACTORIES: Registry[ToolFactory] = Registry("tool factory")
+
+FACTORY_KEY = "factory"
+"""The key of a tool's settings that names the factory which makes it."""
+
+
+def find_tool(domain: str, name: str, settings: Mapping[str, Any] | None = None) -> Tool:
+    """Return a tool of ``domain``, or of the default domain; settings with a ``factory`` have it made by that one.
 
     Raises:
-        RegistryError: neither has it.
+        RegistryError: there is no such tool or factory, the settings do not make a tool, or a tool that stands in
+            the registry is given settings.
     """
-    return TOOLS.get(domain, name, fall_back=True)
+    if not settings:
+        return TOOLS.get(domain, name, fall_back=True)
+    factory = settings.get(FACTORY_KEY)
+    if factory is None:
+        raise RegistryError(f"tool {name} takes no settings, got {dict(settings)}")
+    try:
+        return TOOL_FACTORIES.get(domain, str(factory))(name, settings)
+    except ToolError as error:
+        raise RegistryError(f"tool {name} of factory {factory}: {error}") from error
 
 
 def side_tools(domain: str, side: Side) -> dict[str, Tool]:
