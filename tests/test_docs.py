@@ -9,7 +9,6 @@ from duologue.cli.options import build_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-OURS = PAGES[:2] + [ROOT / "docs" / name for name in ("architecture.md", "cli.md", "wire.md")]
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -114,20 +115,56 @@ def test_launched_call_over_speech_passes_and_names_its_recording(tmp_path: Path
     assert metrics["is_successful"] is True
 
 
+def launched(out: Path, *more: str) -> subprocess.Popen[str]:
+    argv = command("--launch", "--scenarios", SCENARIO, "--output-dir", str(out), "--pace", "wall", "-v", *more)
+    return subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def wait_for_greeting(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    next(line for line in process.stdout if "agent: Hello" in line)
+
+
+def bot_pids(run_dir: Path) -> list[int]:
+    log = (run_dir / "evaluation_log.txt").read_text(encoding="utf-8")
+    return [int(word.removeprefix("pid=")) for word in log.split() if word.startswith("pid=")]
+
+
+def ends_soon(pid: int) -> bool:
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)  # noqa: TID251 (the wait for a foreign process is real)
+    return False
+
+
 @pytest.mark.socket
 @pytest.mark.speech
 def test_interrupt_stops_the_bots_and_leaves_the_run_readable(tmp_path: Path) -> None:
-    launched = command("--launch", "--scenarios", SCENARIO, "--output-dir", str(tmp_path), "--pace", "wall", "-v")
-    with subprocess.Popen(launched, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        next(line for line in process.stdout if "agent: Hello" in line)
+    with launched(tmp_path, "--auth-token", "hush-hush") as process:
+        wait_for_greeting(process)
         process.send_signal(signal.SIGINT)
-        rest = process.stdout.read()
+        rest = process.stdout.read() if process.stdout else ""
         assert process.wait(timeout=30) == 130
     assert "not evaluable (harness)" in rest
     (run_dir,) = tmp_path.iterdir()
     assert json.loads((run_dir / "all_metrics.json").read_text(encoding="utf-8"))[0]["scenario_name"] == SCENARIO
-    log = (run_dir / "evaluation_log.txt").read_text(encoding="utf-8")
-    for pid in [int(word.removeprefix("pid=")) for word in log.split() if word.startswith("pid=")]:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+    pids = bot_pids(run_dir)
+    assert len(pids) == 2
+    assert all(ends_soon(pid) for pid in pids)
+    written = [path for path in run_dir.rglob("*") if path.is_file()]
+    assert not any(b"hush-hush" in path.read_bytes() for path in written)
+
+
+@pytest.mark.socket
+@pytest.mark.speech
+def test_bots_end_when_the_run_is_killed(tmp_path: Path) -> None:
+    with launched(tmp_path) as process:
+        wait_for_greeting(process)
+        process.kill()
+    (run_dir,) = tmp_path.iterdir()
+    pids = bot_pids(run_dir)
+    assert len(pids) == 2
+    assert all(ends_soon(pid) for pid in pids)
