@@ -69,13 +69,16 @@ class VadConfig(Record):
 
 
 class SttConfig(Record):
-    """Speech to text. ``model``: ``bundled``, a folder, or the name of a CTranslate2 model on the hub.
+    """Speech to text.
 
-    ``max_no_speech`` drops a transcript when the model is surer than this that nobody spoke.
+    ``model``: ``bundled`` (English), ``bundled-multilingual``, a folder, or the name of a CTranslate2 model on the hub.
+    ``language``: ISO 639-1 code of what is heard; ``auto`` leaves it to a multilingual model. ``max_no_speech`` drops
+    a transcript when the model is surer than this that nobody spoke.
     """
 
     type: Literal["whisper"] = "whisper"
     model: str = "bundled"
+    language: str = Field(default="en", min_length=2)
     compute_type: str = "int8"
     threads: int = Field(default=1, ge=1)
     beam_size: int = Field(default=1, ge=1, le=10)

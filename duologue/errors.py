@@ -17,6 +17,9 @@
     ├── ScenarioError          one attempt cannot be evaluated
     │   ├── InitializationFailed
     │   └── ReconcileFailed
+    ├── TranscriptionError     an utterance could not be turned into text
+    ├── TurnAgentError         a turn agent could not be asked, or gave no usable turn
+    │   └── TurnAgentUnavailable
     ├── JudgeError             the judge gave no usable reply (has ``retryable``)
     └── TraceError             a stored run cannot be read
 """
@@ -103,6 +106,18 @@ class InitializationFailed(ScenarioError):
 
 class ReconcileFailed(ScenarioError):
     """The two databases and their shadows could not be kept equal."""
+
+
+class TranscriptionError(DuologueError):
+    """An utterance could not be turned into text: no audio, no words, or no recognizer for it."""
+
+
+class TurnAgentError(DuologueError):
+    """A turn agent could not be asked, or what it answered is not a turn."""
+
+
+class TurnAgentUnavailable(TurnAgentError):
+    """Nothing accepts connections where a turn agent should be."""
 
 
 class JudgeError(DuologueError):

@@ -3,9 +3,10 @@ import re
 import numpy as np
 import pytest
 
-from duologue.bots.stt import ShortWhisper, whisper_folder
 from duologue.config import SttConfig
 from duologue.errors import ConfigError
+from duologue.speech.whisper import ShortWhisper
+from duologue.speech.whisper_models import whisper_folder
 
 pytestmark = pytest.mark.speech
 

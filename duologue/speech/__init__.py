@@ -1,0 +1,1 @@
+"""Speech to text outside a pipeline: local Whisper models and transcription endpoints."""
