@@ -16,7 +16,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """Own words, as far as they were played."""
+    """Own words, as far as they were played; consecutive messages are one."""
 
     text: str
 
@@ -52,15 +52,20 @@ def read_acts(messages: list[dict[str, Any]]) -> list[Act]:
     for message in messages:
         role, text = message.get("role"), _text(message.get("content"))
         if role == "user" and text:
-            if acts and isinstance(acts[-1], Heard):
-                acts[-1] = Heard(f"{acts[-1].text} {text}")
-            else:
-                acts.append(Heard(text))
+            _append_words(acts, Heard, text)
         elif role == "assistant":
             if text:
-                acts.append(Spoke(text))
+                _append_words(acts, Spoke, text)
             acts.extend(_call(call, results) for call in message.get("tool_calls") or [])
     return _settle(acts)
+
+
+def _append_words(acts: list[Act], kind: type[Heard] | type[Spoke], text: str) -> None:
+    last = acts[-1] if acts else None
+    if isinstance(last, kind):
+        acts[-1] = kind(f"{last.text} {text}")
+    else:
+        acts.append(kind(text))
 
 
 def _text(content: Any) -> str:

@@ -90,12 +90,30 @@ def contains(heard: str, wording: str) -> bool:
 
 
 def best_match(heard: str, wordings: Mapping[Key, Iterable[str]]) -> Match[Key] | None:
-    """Return the key whose wordings fit ``heard`` best, or None when there is nothing to compare."""
-    scores = sorted(
-        ((max((similarity(heard, wording) for wording in known), default=0.0), key) for key, known in wordings.items()),
-        key=lambda pair: -pair[0],
-    )
-    if not scores or scores[0][0] <= 0.0:
+    """Return the key whose wordings fit ``heard`` best, or None when there is nothing to compare.
+
+    A wording that is part of another one's words ("toggle Wi-Fi" of "toggle Wi-Fi calling") is no rival to it.
+    """
+    found = [_best_wording(heard, key, known) for key, known in wordings.items()]
+    found.sort(key=lambda fit: (fit.score, len(tokens(fit.wording))), reverse=True)
+    if not found or found[0].score <= 0.0:
         return None
-    runner_up = scores[1][0] if len(scores) > 1 else 0.0
-    return Match(scores[0][1], scores[0][0], scores[0][0] - runner_up)
+    best = found[0]
+    rivals = (fit.score for fit in found[1:] if not _is_part(fit.wording, best.wording))
+    return Match(best.key, best.score, best.score - next(rivals, 0.0))
+
+
+def _is_part(shorter: str, longer: str) -> bool:
+    return tokens(shorter) != tokens(longer) and contains(longer, shorter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit(Generic[Key]):
+    key: Key
+    score: float
+    wording: str
+
+
+def _best_wording(heard: str, key: Key, known: Iterable[str]) -> _Fit[Key]:
+    fits = [_Fit(key, similarity(heard, wording), wording) for wording in known]
+    return max(fits, key=lambda fit: fit.score, default=_Fit(key, 0.0, ""))

@@ -147,10 +147,5 @@ def _first_wording(book: Phrasebook, topic: str) -> str:
 
 
 def _nudges(acts: Sequence[Act]) -> int:
-    """Return how often in a row the agent has asked whether anybody is there."""
-    count = 0
-    for act in reversed(acts):
-        if not (isinstance(act, Spoke) and contains(act.text, AGENT_STILL_THERE)):
-            break
-        count += 1
-    return count
+    """Return how often the agent has asked whether anybody is there since it last heard something."""
+    return acts[-1].text.count(AGENT_STILL_THERE) if acts and isinstance(acts[-1], Spoke) else 0
