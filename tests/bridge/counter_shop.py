@@ -71,7 +71,8 @@ def _sync(agent: SideState, user: SideState) -> Deltas:
     return Deltas(agent=to_agent, user=to_user)
 
 
-SYNC_RULES.register(DOMAIN, RULES_NAME, SyncRules(sync=_sync, apply=apply_dotted_delta), owner=__name__)
+RULES = SyncRules(sync=_sync, apply=apply_dotted_delta, stepwise_profiles=frozenset({"stepwise"}))
+SYNC_RULES.register(DOMAIN, RULES_NAME, RULES, owner=__name__)
 
 AGENT_DB = {"order": {"status": "open", "shop": "Corner", "remark": ""}}
 USER_DB = {"wallet": {"bill": "none", "shop": "", "coins": 3}}

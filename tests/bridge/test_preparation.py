@@ -6,6 +6,7 @@ from duologue.bridge.settings import PlanPayload
 from duologue.records import event as ev
 from duologue.records.action import ReferenceAction, Side
 from duologue.testing.scripted_bot import BotScript, exit_push
+from tests.bridge.counter_shop import shop_scenario
 from tests.bridge.stage import play
 
 pytestmark = pytest.mark.socket
@@ -57,3 +58,11 @@ async def test_each_side_gets_its_own_facts_only(tmp_path: Path) -> None:
     played = await play(tmp_path)
     assert played.agent is not None and played.user is not None
     assert (played.agent.scenario["facts"], played.user.scenario["facts"]) == ({"till": 1}, {"mood": "good"})
+
+
+async def test_profile_that_initializes_step_by_step_starts_from_the_whole_state(tmp_path: Path) -> None:
+    played = await play(tmp_path, scenario=shop_scenario(profile="stepwise"))
+    assert played.trace.of(ev.Fault) == [] and played.trace.of(ev.DeltaPushed) == []
+    assert played.user is not None and played.user.state.db is not None
+    assert played.user.state.db["wallet"] == {"bill": "none", "shop": "Corner", "coins": 5}
+    assert [event.self_reported for event in played.trace.of(ev.Prepared)] == [False, False]
