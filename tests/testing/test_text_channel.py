@@ -1,0 +1,92 @@
+from collections.abc import Sequence
+
+import pytest
+
+from duologue.records.action import Side
+from duologue.records.event import ActionApplied, CallEnded, ExitRequested, FinalState, HeardText, SpokenText
+from duologue.records.outcome import OutcomeKind, StopReason
+from duologue.records.scenario import CatalogueOptions, Scenario
+from duologue.registry import load_domain
+from duologue.runner.mutation import MUTATION_KINDS
+from duologue.scoring.score import score_trace
+from duologue.testing.noise import MILD, Noise
+from duologue.testing.text_channel import main, run_text_call
+from duologue.toolkit.dual_state import replay_reference
+from duologue.toolkit.rules import CATALOGUES, RULES_NAME
+
+PROFILES = ("guide", "tau2")
+HASTY = Noise(cut=0.1)
+
+
+def scenarios(profile: str) -> Sequence[Scenario]:
+    load_domain("tau2_telecom")
+    return CATALOGUES.get("tau2_telecom", RULES_NAME).load(CatalogueOptions(profile=profile))
+
+
+def outcomes(profile: str, agent: str, **options: object) -> list[tuple[str, OutcomeKind]]:
+    return [
+        (scenario.name, score_trace(run_text_call(scenario, agent, **options), None).outcome.kind)
+        for scenario in scenarios(profile)
+    ]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_reference_agent_passes_every_scenario(profile: str) -> None:
+    results = outcomes(profile, "reference")
+    assert len(results) == 228
+    assert [name for name, kind in results if kind is not OutcomeKind.PASSED] == []
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_doing_nothing_fails_every_scenario(profile: str) -> None:
+    assert {kind for _, kind in outcomes(profile, "do_nothing")} == {OutcomeKind.FAILED}
+
+
+@pytest.mark.parametrize("mutation", MUTATION_KINDS)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_wrong_action_fails_every_scenario(profile: str, mutation: str) -> None:
+    results = outcomes(profile, "wrong_action", mutation=mutation)
+    assert [name for name, kind in results if kind is not OutcomeKind.FAILED] == []
+
+
+@pytest.mark.parametrize("noise", [MILD, HASTY], ids=["misheard", "interrupted"])
+def test_the_reference_agent_passes_over_a_bad_line(noise: Noise) -> None:
+    results = outcomes("guide", "reference", noise=noise)
+    assert [name for name, kind in results if kind is not OutcomeKind.PASSED] == []
+
+
+@pytest.fixture(scope="module")
+def longest() -> Scenario:
+    return max(scenarios("guide"), key=lambda scenario: len(scenario.reference_actions))
+
+
+def test_a_call_ends_where_gold_replay_ends(longest: Scenario) -> None:
+    trace = run_text_call(longest, "reference")
+    gold = replay_reference(longest).state.digests()
+    final = trace.last(FinalState)
+    assert (final.agent_digest, final.user_digest) == (gold[Side.AGENT], gold[Side.USER])
+
+
+def test_each_side_writes_only_what_the_reference_asks(longest: Scenario) -> None:
+    written = [event.action.name for event in run_text_call(longest, "reference").of(ActionApplied)]
+    assert written[:-1] == [step.name for step in longest.reference_actions]
+    assert written[-1] == "EndConversationTool"
+
+
+def test_equal_seeds_give_equal_calls(longest: Scenario) -> None:
+    first, again, other = (run_text_call(longest, "reference", noise=MILD, seed=seed) for seed in (1, 1, 2))
+    assert first.events == again.events
+    assert [event.text for event in first.of(HeardText)] != [event.text for event in other.of(HeardText)]
+
+
+def test_the_agent_ends_the_call_and_each_side_parts_once(longest: Scenario) -> None:
+    trace = run_text_call(longest, "reference")
+    assert trace.last(CallEnded).stop_reason is StopReason.EXIT
+    assert [event.side for event in trace.of(ExitRequested)] == [Side.AGENT]
+    partings = [event.side for event in trace.of(SpokenText) if "Goodbye" in event.text]
+    assert partings == [Side.USER, Side.AGENT]
+
+
+def test_the_command_prints_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--domain", "tau2_telecom", "--split", "small", "--agent", "do_nothing"]) == 0
+    assert capsys.readouterr().out == "do_nothing: 0 passed, 40 failed, 0 not_evaluable\n"
