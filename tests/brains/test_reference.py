@@ -114,7 +114,7 @@ def test_silence_is_asked_about_and_then_ended(agent) -> None:
 def test_a_transfer_is_announced_and_made_in_one_reply(agent, book: Phrasebook) -> None:
     reply = agent([TRANSFER_STEP])
     assert reply.text == book.transfers["transfer_to_human_agents"]
-    assert reply.calls == (BrainCall("transfer_to_human_agents", {"summary": "*"}),)
+    assert reply.calls == (BrainCall("transfer_to_human_agents", {"summary": "It is slow."}),)
 
 
 def test_it_closes_once_and_stays_silent_after_the_end(agent) -> None:

@@ -26,6 +26,9 @@ from duologue.toolkit.tool import END_CALL_TOOL
 
 MAX_NUMBER_REQUESTS = 4
 MAX_NUDGES = 3
+ANY_TEXT = "*"
+"""In a plan, the argument of a transfer that may be any text; the caller's opening is then passed on."""
+
 _HANG_UP = BrainReply(AGENT_CLOSING, (BrainCall(END_CALL_TOOL, {}),))
 
 
@@ -101,17 +104,18 @@ class Reference:
         for index in range(first, len(acts)):
             identity.take(acts[index])
             if identity.is_done:
-                return self._walk(acts[index + 1 :])
+                opening = next((act.text for act in acts[first:] if isinstance(act, Heard)), "nothing")
+                return self._walk(acts[index + 1 :], opening)
         return identity.next()
 
-    def _walk(self, acts: Sequence[Act]) -> BrainReply:
+    def _walk(self, acts: Sequence[Act], opening: str) -> BrainReply:
         progress = read_progress(acts, self._steps, self._book)
         step = progress.step
         if step is None:
             return self._close(progress, acts)
         last = acts[-1] if acts else None
         if step.side is Side.AGENT:
-            return self._act(progress, step)
+            return self._act(progress, step, opening)
         if not progress.is_asked:
             return BrainReply(
                 self._with_news(progress, step.phrasings[progress.requests % min(2, len(step.phrasings))])
@@ -120,9 +124,11 @@ class Reference:
             return BrainReply(AGENT_AGAIN[progress.unclear % len(AGENT_AGAIN)])
         return BrainReply(AGENT_STILL_THERE)
 
-    def _act(self, progress: Progress, step: Step) -> BrainReply:
+    def _act(self, progress: Progress, step: Step, opening: str) -> BrainReply:
         call = BrainCall(step.name, step.arguments)
         if step.name in self._book.transfers:
+            texts = {name: opening if value == ANY_TEXT else value for name, value in step.arguments.items()}
+            call = BrainCall(step.name, texts)
             return BrainReply(self._with_news(progress, self._book.transfers[step.name]), (call,))
         if step.name == END_CALL_TOOL:
             return BrainReply(self._with_news(progress, AGENT_CLOSING), (call,))
