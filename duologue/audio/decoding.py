@@ -28,3 +28,12 @@ def decode_audio(data: bytes, rate_hz: int) -> Floats:
         return mono
     resampled: Floats = soxr.resample(mono, found_hz, rate_hz)
     return resampled
+
+
+def duration_ms(data: bytes) -> int:
+    """Return the length of an audio file in milliseconds, read from its header; 0 when it cannot be read."""
+    try:
+        seconds: float = soundfile.info(io.BytesIO(data)).duration
+    except soundfile.LibsndfileError:
+        return 0
+    return round(seconds * 1000)

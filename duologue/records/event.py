@@ -107,6 +107,23 @@ class UtterancePlayed(EventBase):
     duration_ms: int = 0
 
 
+class UtteranceAnswered(EventBase):
+    """A turn agent is done with an utterance of a frozen caller (``index`` from 0).
+
+    ``text`` is its reply, None when it was still calling tools at the cap; ``tool_turns`` counts its turns with
+    calls. Recognition and agent are real time and not reproducible; ``cost_usd`` is what the agent reported.
+    """
+
+    event: Literal["utterance_answered"] = "utterance_answered"
+    side: Side = Side.AGENT
+    index: int
+    text: str | None
+    tool_turns: int = 0
+    recognition_ms: int = 0
+    agent_ms: int = 0
+    cost_usd: float | None = None
+
+
 class HeardText(EventBase):
     """What a bot's STT understood of the other side."""
 
@@ -286,6 +303,7 @@ Event = Annotated[
     | BotSpeaking
     | SpokenText
     | UtterancePlayed
+    | UtteranceAnswered
     | HeardText
     | UserTurn
     | Interrupted
