@@ -51,11 +51,22 @@ class ServerConfig(Record):
 
 
 class TransportConfig(Record):
-    """The audio a bot takes and gives: 16 kHz in, ``audio_out_sample_rate`` Hz out, 20 ms frames."""
+    """How a bot is reached, and the audio it takes and gives: 16 kHz in, ``audio_out_sample_rate`` Hz out.
 
-    type: Literal["lockstep"] = "lockstep"
+    ``lockstep``: our own bridge, on media time, 20 ms frames, 16 kHz out unless set. ``websocket``: any client, in
+    real time, frames of any length in, 24 kHz out unless set.
+    """
+
+    type: Literal["lockstep", "websocket"] = "lockstep"
     audio_in_sample_rate: Literal[16000] = 16000
     audio_out_sample_rate: Literal[8000, 16000, 24000] = 16000
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_rate(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("type") == "websocket":
+            return {"audio_out_sample_rate": 24000, **values}
+        return values
 
 
 class VadConfig(Record):
@@ -152,6 +163,19 @@ class BotConfig(Record):
     turn_taking: TurnTakingConfig = TurnTakingConfig()
     llm: LlmConfig = LlmConfig()
     tts: TtsConfig = TtsConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_transport(cls, values: Any) -> Any:
+        """Take ``server.transport: websocket`` as ``transport: {type: websocket}``."""
+        server = values.get("server") if isinstance(values, dict) else None
+        if not isinstance(server, dict) or "transport" not in server:
+            return values
+        section = values.get("transport", {})
+        if isinstance(section, dict) and section.get("type", server["transport"]) != server["transport"]:
+            raise ValueError("server.transport and transport.type differ; leave one of them out")
+        rest = {key: value for key, value in server.items() if key != "transport"}
+        return {**values, "server": rest, "transport": {**section, "type": server["transport"]}}
 
 
 def load_bot_config(

@@ -49,7 +49,7 @@ def test_the_environment_names_the_file(write):
         ("llm: {type: openai}", "type openai needs llm.model and llm.base_url"),
         ("llm: {type: wrong_action}", "llm.mutation (drop, alter or add) goes with type wrong_action"),
         ("llm: {charge: often}", "bot.yaml: llm.charge:"),
-        ("transport: {type: websocket}", "bot.yaml: transport.type: Input should be 'lockstep'"),
+        ("transport: {type: telephone}", "bot.yaml: transport.type: Input should be 'lockstep' or 'websocket'"),
         ("- a", "the top level must be sections"),
         ("a: [", "not YAML"),
         ("llm: {api_key: '${env:NO_SUCH_KEY}'}", "llm.api_key: environment variable NO_SUCH_KEY is not set"),
@@ -96,3 +96,19 @@ def test_the_shipped_configurations_load(path):
 def test_the_two_sides_have_different_voices():
     agent, user = (load_bot_config(SHIPPED / f"{side}.yaml", env={}) for side in ("agent", "user"))
     assert agent.tts != user.tts
+
+
+def test_a_websocket_bot_speaks_24_khz_unless_told_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "bot.yaml"
+    for text, rate in (("{type: websocket}", 24000), ("{type: websocket, audio_out_sample_rate: 16000}", 16000)):
+        path.write_text(f"transport: {text}\n")
+        assert load_bot_config(path, env={}).transport.audio_out_sample_rate == rate
+
+
+def test_the_transport_may_be_named_in_the_server_section(tmp_path: Path) -> None:
+    path = tmp_path / "bot.yaml"
+    path.write_text("server: {transport: websocket}\n")
+    assert load_bot_config(path, env={}).transport.type == "websocket"
+    path.write_text("server: {transport: websocket}\ntransport: {type: lockstep}\n")
+    with pytest.raises(ConfigError, match="differ"):
+        load_bot_config(path, env={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -24,6 +25,7 @@ from pipecat.processors.frameworks.rtvi import (
 )
 from pipecat.processors.frameworks.rtvi.frames import RTVIServerMessageFrame
 from pipecat.services.settings import LLMSettings
+from pipecat.transports.base_transport import BaseTransport
 from pipecat.turns.user_start import VADUserTurnStartStrategy
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
@@ -32,7 +34,7 @@ from pipecat.workers.runner import WorkerRunner
 from duologue import __version__
 from duologue.bots.context import ScenarioState
 from duologue.bots.control import Control, UnknownMessage
-from duologue.bots.lockstep_transport import FRAME_MS, LockstepTransport
+from duologue.bots.lockstep_transport import FRAME_MS
 from duologue.bots.media_clock import DatetimeShim
 from duologue.bots.services import Models, build_llm, build_stt, build_tts, build_vad
 from duologue.bots.stt import WhisperStt
@@ -87,11 +89,12 @@ class SessionPipeline:
     Args:
         config: the bot's settings.
         models: the process's models.
+        transport: where its audio and messages come from and go to.
     """
 
-    def __init__(self, config: BotConfig, models: Models) -> None:
+    def __init__(self, config: BotConfig, models: Models, transport: BaseTransport) -> None:
         self.state = ScenarioState()
-        self.transport = LockstepTransport(config.transport.audio_out_sample_rate)
+        self._answering = asyncio.Lock()
         self._context = LLMContext(messages=[])
         self._prompt = ""
         self._stt = build_stt(config, models)
@@ -99,13 +102,13 @@ class SessionPipeline:
         self._aggregators = LLMContextAggregatorPair(self._context, user_params=_turn_params(config))
         pipeline = Pipeline(
             [
-                self.transport.input(),
+                transport.input(),
                 build_vad(config, models),
                 self._stt,
                 self._aggregators.user(),
                 self._llm,
                 build_tts(config, models),
-                self.transport.output(),
+                transport.output(),
                 self._aggregators.assistant(),
             ]
         )
@@ -169,7 +172,18 @@ class SessionPipeline:
         """Send a server-message in order with the events of the tool calls around it."""
         await self._llm.push_frame(RTVIServerMessageFrame(data=data))
 
+    async def hush(self) -> None:
+        """Silence the bot and forget what was heard; context and scenario stay."""
+        await self._worker.rtvi.interrupt_bot()
+        if isinstance(self._stt, WhisperStt):
+            self._stt.forget()
+
     async def _answer(self, rtvi: RTVIProcessor, message: Any) -> None:
+        """Answer a request; the answers leave in the order in which the requests came."""
+        async with self._answering:
+            await self._answer_next(rtvi, message)
+
+    async def _answer_next(self, rtvi: RTVIProcessor, message: Any) -> None:
         try:
             result = await self._control.answer(message.type, message.data)
         except UnknownMessage as error:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from google.protobuf.message import DecodeError
 from pipecat.frames.protobufs import frames_pb2
 
-from duologue.bots.lockstep_transport import FRAME_MS, FRAME_S
+from duologue.bots.lockstep_transport import FRAME_MS, FRAME_S, LockstepTransport
 from duologue.bots.media_clock import SessionClock, VirtualLoop
 from duologue.bots.pipeline import SessionPipeline
 from duologue.bots.services import Models
@@ -69,7 +69,8 @@ class Session:
         await self._clock.settle()
 
     async def _build(self) -> SessionPipeline:
-        return SessionPipeline(self._config, self._models)
+        self._transport = LockstepTransport(self._out_hz)
+        return SessionPipeline(self._config, self._models, self._transport)
 
     @property
     def end(self) -> tuple[int, str] | None:
@@ -98,9 +99,9 @@ class Session:
 
     async def _message(self, message: dict[str, Any]) -> None:
         if message.get("type") == "client-ready":
-            self._pipeline.calls.uses_barrier = _declares_barrier(message)
+            self._pipeline.calls.meet(message)
         self._is_dismissed = self._is_dismissed or message.get("type") == "disconnect-bot"
-        self._clock.create_task(self._pipeline.transport.receive(message))
+        self._clock.create_task(self._transport.receive(message))
         await self._clock.settle()
 
     async def _grant(self, audio: Any) -> None:
@@ -112,10 +113,9 @@ class Session:
                 f"audio must be {FRAME_MS} ms of {rate} Hz mono s16 ({self._frame_bytes} bytes), not "
                 f"{len(audio.audio)} bytes of {audio.sample_rate} Hz with {audio.num_channels} channels",
             )
-        transport = self._pipeline.transport
-        self._clock.create_task(transport.hear(audio.audio, rate))
+        self._clock.create_task(self._transport.hear(audio.audio, rate))
         await self._clock.advance(FRAME_S)
-        pcm = transport.take_audio()
+        pcm = self._transport.take_audio()
         await self._clock.settle()
         self._ticks += 1
         frame = frames_pb2.Frame()
@@ -124,11 +124,8 @@ class Session:
         self._audio_out: bytes = frame.SerializeToString()
 
     async def _send_messages(self, connection: Connection) -> None:
-        for message in self._pipeline.transport.take_messages():
-            data = _encoded(message)
-            if len(data) > MAX_MESSAGE_BYTES:
-                data = _encoded(_too_large(message, len(data)))
-            await connection.send(data)
+        for message in self._transport.take_messages():
+            await connection.send(encoded_message(message))
 
     def give_up(self) -> None:
         """Stop waiting for real-world work, because the client is gone."""
@@ -170,6 +167,12 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
+def encoded_message(message: dict[str, Any]) -> bytes:
+    """Return the frame of one RTVI message; of a ``too large`` error in its place when no client would take it."""
+    data = _encoded(message)
+    return data if len(data) <= MAX_MESSAGE_BYTES else _encoded(_too_large(message, len(data)))
+
+
 def _encoded(message: dict[str, Any]) -> bytes:
     frame = frames_pb2.Frame()
     frame.message.data = json.dumps(message)
@@ -182,10 +185,3 @@ def _too_large(message: dict[str, Any], size: int) -> dict[str, Any]:
     logger.error("%s: %s", message.get("type"), error)
     kind = "error-response" if message.get("id") else "error"
     return {"label": message["label"], "type": kind, "id": message.get("id"), "data": {"error": error}}
-
-
-def _declares_barrier(message: dict[str, Any]) -> bool:
-    data = message.get("data")
-    about = data.get("about") if isinstance(data, dict) else None
-    capabilities = about.get("capabilities") if isinstance(about, dict) else None
-    return bool(isinstance(capabilities, dict) and capabilities.get("barrier"))

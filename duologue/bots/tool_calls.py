@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pipecat.frames.frames import FunctionCallResultProperties
@@ -43,6 +43,13 @@ class ToolCalls:
         self._barrier_s = barrier_s
         self._turn = asyncio.Lock()
         self._held: dict[tuple[str | None, int], asyncio.Future[list[str]]] = {}
+
+    def meet(self, message: Mapping[str, Any]) -> None:
+        """Take from a client's ``client-ready`` whether it releases writes."""
+        data = message.get("data")
+        about = data.get("about") if isinstance(data, Mapping) else None
+        capabilities = about.get("capabilities") if isinstance(about, Mapping) else None
+        self.uses_barrier = bool(isinstance(capabilities, Mapping) and capabilities.get("barrier"))
 
     async def handle(self, params: FunctionCallParams) -> None:
         """Run one call of the brain and give back its result, exactly once."""
