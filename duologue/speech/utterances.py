@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def utterance_audio(utterance: FrozenUtterance, speak: Speaker | None = None) ->
     if utterance.audio_b64 is not None:
         try:
             return base64.b64decode(utterance.audio_b64, validate=True) or None
-        except binascii.Error as error:
+        except ValueError as error:
             raise FixtureError(f"the audio of an utterance is not base64 ({error})") from error
     if utterance.text is None:
         return None

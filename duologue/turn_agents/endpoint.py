@@ -101,7 +101,7 @@ class JsonEndpoint:
         """
         url = self.settings.base_url.rstrip("/") + path
         try:
-            async with self._open().post(url, json=body, headers=headers) as response:
+            async with self._open().post(url, json=body, headers=headers, allow_redirects=False) as response:
                 status, text = response.status, await response.text(errors="replace")
         except TimeoutError as error:
             raise TurnAgentError(f"{url}: no answer within {self.settings.timeout_s:g} s") from error
