@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from duologue.audio.recording import RecordingWriter
 from duologue.bridge.call_log import CallLog
 from duologue.bridge.conversation import Conversation, stop_reason_of
 from duologue.bridge.ending import final_state, pull_both
-from duologue.bridge.party import Attempt, build_party
+from duologue.bridge.frozen_caller import FrozenCaller, Recording
+from duologue.bridge.party import Attempt, bot_sides, build_party
 from duologue.bridge.preparation import connect_both, prepare
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.bridge.state_sync import StateSync
 from duologue.clock import Clock
 from duologue.errors import BotError, InitializationFailed, ReconcileFailed
-from duologue.records.action import Side
 from duologue.records.event import CallEnded, Event, RecordingWritten
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import Scenario
@@ -31,7 +31,7 @@ _CLOSE_TIMEOUT_S = 3.0
 
 
 class Call:
-    """One attempt at one scenario: two connections, two shadows, a trace and a recording.
+    """One attempt at one scenario: a connection to each bot, two shadows, a trace and a recording.
 
     Args:
         scenario: what is played.
@@ -40,6 +40,7 @@ class Call:
         folder: where the recording goes; must exist.
         clock: wall time, for pacing and for ``wall_ms``.
         plan: what an oracle brain on the agent side is told, when it asks for it.
+        utterances: the sound of the scenario's frozen caller, if it has one.
         on_event: called with each event.
         on_tick: called after each tick with the media time reached, in milliseconds.
     """
@@ -52,6 +53,7 @@ class Call:
         folder: Path,
         clock: Clock,
         plan: PlanPayload | None = None,
+        utterances: Sequence[Recording] = (),
         on_event: Callable[[Event], None] | None = None,
         on_tick: Callable[[int], None] | None = None,
     ) -> None:
@@ -59,7 +61,10 @@ class Call:
         self._folder = folder
         self._on_tick = on_tick
         self._log = CallLog(writer, on_event)
-        parties = {side: build_party(side, settings, clock) for side in Side}
+        if len(utterances) != len(scenario.frozen_caller or ()):
+            raise ValueError(f"{scenario.name}: {len(utterances)} recordings do not fit its caller")
+        self._caller = _frozen_caller(utterances, settings) if utterances else None
+        parties = {side: build_party(side, settings, clock) for side in bot_sides(scenario)}
         self._attempt = Attempt(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
         self._shadows: Reconciler | None = None
         self._conversation: Conversation | None = None
@@ -98,7 +103,7 @@ class Call:
         self._shadows = await prepare(self._attempt)
         sync = StateSync(self._attempt, self._shadows)
         self._recording = RecordingWriter(self._folder / RECORDING_NAME, self._attempt.settings.sample_rate_hz)
-        self._conversation = Conversation(self._attempt, sync, self._recording, self._on_tick)
+        self._conversation = Conversation(self._attempt, sync, self._recording, self._caller, self._on_tick)
         return await self._conversation.run()
 
     def _end(self, reason: StopReason) -> None:
@@ -146,3 +151,11 @@ class Call:
                 return Cause.TRANSPORT
             case _:
                 return Cause.HARNESS
+
+
+def _frozen_caller(utterances: Sequence[Recording], settings: CallSettings) -> FrozenCaller:
+    return FrozenCaller(
+        utterances,
+        gap_ms=round(settings.caller_gap_s * 1000),
+        patience_ms=round(settings.caller_patience_s * 1000),
+    )

@@ -1,15 +1,16 @@
-"""The tick loop: grant both bots 20 ms, swap their sound, record it, handle their messages, decide."""
+"""The tick loop: grant the bots 20 ms, swap their sound, record it, handle their messages, decide."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from duologue.audio.pcm import level_dbfs
 from duologue.audio.recording import RecordingWriter
 from duologue.bridge.bot_events import action_data
 from duologue.bridge.connection import Inbound, TickReply
-from duologue.bridge.exit_drain import CallEnd
+from duologue.bridge.exit_drain import BotActivity, CallEnd
+from duologue.bridge.frozen_caller import FrozenCaller
 from duologue.bridge.party import Attempt, Party
 from duologue.bridge.reconcile import Write, parse_write
 from duologue.bridge.state_sync import StateSync
@@ -22,18 +23,23 @@ from duologue.records.outcome import StopReason
 
 
 class Conversation:
-    """Runs a prepared call to its end. Time exists only here: one pass of the loop is one tick."""
+    """Runs a prepared call to its end. Time exists only here: one pass of the loop is one tick.
+
+    ``caller`` stands for the user bot when the caller is recorded.
+    """
 
     def __init__(
         self,
         attempt: Attempt,
         sync: StateSync,
         recording: RecordingWriter,
+        caller: FrozenCaller | None = None,
         on_tick: Callable[[int], None] | None = None,
     ) -> None:
         self._attempt = attempt
         self._sync = sync
         self._recording = recording
+        self._caller = caller
         self._on_tick = on_tick
         settings = attempt.settings
         self._end = CallEnd(
@@ -42,7 +48,6 @@ class Conversation:
             drain_ms=round(settings.drain_s * 1000),
         )
         self._agent = attempt.party(Side.AGENT)
-        self._user = attempt.party(Side.USER)
         self.media_ms = 0
 
     async def run(self) -> StopReason:
@@ -52,27 +57,48 @@ class Conversation:
             BotError: a side died, hung, or broke the protocol.
             ReconcileFailed: the databases could not be kept equal.
         """
-        kick_off = self._attempt.settings.kick_off
-        await self._agent.connection.send_text(kick_off)
+        kick_off = self._attempt.settings.kick_off if self._caller is None else ""
+        if kick_off:
+            await self._agent.connection.send_text(kick_off)
         self._attempt.log.write(CallStarted(kick_off=kick_off))
         started = self._attempt.clock.monotonic()
         while True:
             await self._tick()
-            reason = self._end.decide(self.media_ms, self._agent.activity, self._user.activity)
+            reason = self._decide()
             if reason is not None:
                 return reason
             if self._attempt.settings.pace == "wall":
                 ahead = started + self.media_ms / 1000 - self._attempt.clock.monotonic()
                 await self._attempt.clock.sleep(max(ahead, 0.0))
 
+    def _decide(self) -> StopReason | None:
+        user = BotActivity() if self._caller is not None else self._attempt.party(Side.USER).activity
+        reason = self._end.decide(self.media_ms, self._agent.activity, user)
+        if reason is None and not self._is_ending and self._caller is not None and self._caller.has_hung_up:
+            return StopReason.CALLER_DONE
+        return reason
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._end.exit_at_ms is not None
+
+    def _caller_sound(self) -> bytes:
+        """Return what the agent hears in this tick."""
+        if self._caller is None:
+            return self._attempt.party(Side.USER).said
+        pcm, events = self._caller.step(self.media_ms, self._agent.activity, may_start=not self._is_ending)
+        for event in events:
+            self._attempt.log.write(event)
+        return pcm
+
     async def _tick(self) -> None:
         self._attempt.log.t_ms = self.media_ms
-        to_agent, to_user = self._user.said, self._agent.said
-        replies = await self._grant(to_agent, to_user)
+        to_agent, to_user = self._caller_sound(), self._agent.said
+        replies = await self._grant({Side.AGENT: to_agent, Side.USER: to_user})
         self._recording.append(to_agent, to_user)
         self.media_ms += TICK_MS
         writes: list[Write] = []
-        for party in (self._agent, self._user):
+        for party in self._attempt.parties.values():
             self._take_messages(party, replies[party.side].inbound, writes)
             self._take_sound(party, replies[party.side])
         if writes:
@@ -80,23 +106,21 @@ class Conversation:
         if self._on_tick is not None:
             self._on_tick(self.media_ms)
 
-    async def _grant(self, to_agent: bytes, to_user: bytes) -> dict[Side, TickReply]:
+    async def _grant(self, heard: Mapping[Side, bytes]) -> dict[Side, TickReply]:
+        parties = self._attempt.parties
         try:
-            futures = {
-                Side.AGENT: await self._agent.connection.start_grant(to_agent),
-                Side.USER: await self._user.connection.start_grant(to_user),
-            }
+            futures = {side: await party.connection.start_grant(heard[side]) for side, party in parties.items()}
             await self._wait(futures)
         finally:
-            self._agent.connection.abandon_grant()
-            self._user.connection.abandon_grant()
+            for party in parties.values():
+                party.connection.abandon_grant()
         return {side: future.result() for side, future in futures.items()}
 
     async def _wait(self, futures: dict[Side, asyncio.Future[TickReply]]) -> None:
-        """Wait for both replies; the bot with the shorter bound is given up first."""
-        bounds = {side: self._attempt.party(side).tick_timeout_s(self._attempt.settings) for side in Side}
+        """Wait for all replies; the bot with the shorter bound is given up first."""
+        bounds = {side: self._attempt.party(side).tick_timeout_s(self._attempt.settings) for side in futures}
         waited = 0.0
-        for side in sorted(Side, key=lambda side: bounds[side]):
+        for side in sorted(futures, key=lambda side: bounds[side]):
             await asyncio.wait(futures.values(), timeout=bounds[side] - waited, return_when=asyncio.FIRST_EXCEPTION)
             failures = [error for future in futures.values() if future.done() and (error := future.exception())]
             if failures:

@@ -19,7 +19,7 @@ from duologue.records.outcome import Cause
 async def pull_both(attempt: Attempt, shadows: Reconciler) -> None:
     """Pull from every bot that still answers; whatever is missing or differs becomes a fault."""
     had_fault = attempt.log.has_fatal_fault
-    for side in Side:
+    for side in attempt.sides:
         if attempt.party(side).connection.is_usable:
             await _pull_context(attempt, side)
             await _pull_summary(attempt, shadows, side, compare=not had_fault)

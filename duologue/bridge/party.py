@@ -1,9 +1,9 @@
-"""One side of a call, as the bridge holds it, and waiting on both sides at once."""
+"""One side of a call, as the bridge holds it, and waiting on all sides at once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -40,7 +40,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Everything that the phases of one call share."""
+    """Everything that the phases of one call share. A caller that is recorded has no party."""
 
     scenario: Scenario
     settings: CallSettings
@@ -49,6 +49,11 @@ class Attempt:
     clock: Clock
     parties: Mapping[Side, Party]
     plan: PlanPayload | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that are bots."""
+        return tuple(side for side in Side if side in self.parties)
 
     def party(self, side: Side) -> Party:
         """Return one side."""
@@ -62,15 +67,20 @@ def build_party(side: Side, settings: CallSettings, clock: Clock) -> Party:
     return Party(side, connection, resampler, BotEvents(side), said=resampler.silence)
 
 
-async def on_both(work: Callable[[Side], Awaitable[T]]) -> dict[Side, T]:
-    """Run ``work`` for both sides at once; the first failure cancels the other and is raised alone."""
+def bot_sides(scenario: Scenario) -> tuple[Side, ...]:
+    """Return the sides that take part as bots."""
+    return tuple(Side) if scenario.frozen_caller is None else (Side.AGENT,)
+
+
+async def on_sides(sides: Iterable[Side], work: Callable[[Side], Awaitable[T]]) -> dict[Side, T]:
+    """Run ``work`` for all ``sides`` at once; the first failure cancels the others and is raised alone."""
 
     async def run(side: Side) -> T:
         return await work(side)
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = {side: group.create_task(run(side)) for side in Side}
+            tasks = {side: group.create_task(run(side)) for side in sides}
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return {side: task.result() for side, task in tasks.items()}

@@ -1,12 +1,13 @@
-"""Putting both bots into the scenario, and reading back that they are in it."""
+"""Putting the bots into the scenario, and reading back that they are in it."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from duologue.bridge.connection import lockstep_problem
-from duologue.bridge.party import Attempt, on_both
+from duologue.bridge.party import Attempt, on_sides
 from duologue.bridge.reconcile import Reconciler, build_reconciler, initial_payload
 from duologue.bridge.state_sync import StateSync
 from duologue.errors import BotTimeout, InitializationFailed, ProtocolViolation, ReconcileFailed
@@ -33,16 +34,16 @@ async def connect_both(attempt: Attempt) -> None:
         await party.connection.open(attempt.settings.connect_timeout_s)
         party.about = await party.connection.handshake(attempt.settings.init_timeout_s)
 
-    await on_both(greet)
-    for side in Side:
+    await on_sides(attempt.sides, greet)
+    for side in attempt.sides:
         about = attempt.party(side).about
         attempt.log.write(BotReady(side=side, version=about.version, about=about.about))
-    for side in Side:
+    for side in attempt.sides:
         _check_capabilities(attempt, side)
 
 
 async def prepare(attempt: Attempt) -> Reconciler:
-    """Initialize both bots, sync them and read everything back; return the shadows.
+    """Initialize the bots, sync them and read everything back; return the shadows.
 
     Raises:
         InitializationFailed: a side is not in its initial state.
@@ -50,25 +51,29 @@ async def prepare(attempt: Attempt) -> Reconciler:
         BotError: a connection failed.
     """
     shadows = build_reconciler(attempt.scenario, attempt.epoch)
-    for side in PREPARE_ORDER:
+    for side in _present(attempt, PREPARE_ORDER):
         await _flag(attempt, side, messages.reset())
-    for side in PREPARE_ORDER:
+    for side in _present(attempt, PREPARE_ORDER):
         await _flag(attempt, side, _prompt_request(attempt, side))
     digests, deltas = shadows.first_pushes()
-    for side in INITIALIZE_ORDER:
+    for side in _present(attempt, INITIALIZE_ORDER):
         full = shadows.full_state(side) if deltas is None and shadows.has_state(side) else None
         report = await _initialize(attempt, side, full)
         _check_initial_digest(shadows, side, report, digests[side])
     sync = StateSync(attempt, shadows)
     if deltas is not None:
         await sync.push_first(deltas)
-    for side in Side:
+    for side in attempt.sides:
         await _read_back(attempt, shadows, side)
     agent, user = shadows.dual.side(Side.AGENT), shadows.dual.side(Side.USER)
     attempt.log.write(
         InitialState(agent_db=agent.db, user_db=user.db, agent_memory=agent.memory, user_memory=user.memory)
     )
     return shadows
+
+
+def _present(attempt: Attempt, order: Sequence[Side]) -> list[Side]:
+    return [side for side in order if side in attempt.sides]
 
 
 def prompt_digest(prompt: str) -> str:

@@ -15,8 +15,10 @@ class CallSettings:
     """Bounds and addresses of one call.
 
     ``*_timeout_s`` are wall time: they bound a bot that hangs and never decide anything else.
-    ``max_duration_s``, ``exit_grace_s`` and ``drain_s`` are media time. ``tick_timeout_s`` must exceed the
-    longest answer of a model, because a bot's time stands still while its model works.
+    All other times are media time. ``tick_timeout_s`` must exceed the longest answer of a model, because a
+    bot's time stands still while its model works. ``kick_off`` goes to the agent, unless the caller is recorded:
+    then the caller speaks first. ``caller_gap_s`` and ``caller_patience_s`` are those of
+    :class:`~duologue.bridge.frozen_caller.FrozenCaller`.
     """
 
     agent_url: str
@@ -31,6 +33,8 @@ class CallSettings:
     exit_grace_s: float = 20.0
     drain_s: float = 3.0
     kick_off: str = "Hello"
+    caller_gap_s: float = 0.8
+    caller_patience_s: float = 5.0
     sample_rate_hz: int = SAMPLE_RATE_HZ
     send_plan: bool = True
 

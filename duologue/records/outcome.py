@@ -11,9 +11,13 @@ from duologue.records.record import Record
 
 
 class StopReason(StrEnum):
-    """Why a call ended; apart from how it scored."""
+    """Why a call ended; apart from how it scored.
+
+    ``CALLER_DONE``: a frozen caller had said everything and the agent had time to answer.
+    """
 
     EXIT = "[EXIT]"
+    CALLER_DONE = "[CALLER_DONE]"
     TIMEOUT = "[TIMEOUT]"
     BOT_LOST = "[BOT_LOST]"
     FAULT = "[FAULT]"

@@ -167,6 +167,8 @@ class Scenario(Record):
             raise ValueError(f"scenario {self.name}: success_signals must not be empty without a grader")
         if self.frozen_caller == ():
             raise ValueError(f"scenario {self.name}: a frozen caller needs at least one utterance")
+        if self.frozen_caller and (self.has_user_state or self.user_needs_tools):
+            raise ValueError(f"scenario {self.name}: a frozen caller has no database and no tools")
         if "__" not in self.name:
             raise ValueError(f"scenario {self.name}: the name must be <prefix>__<id>")
         return self
