@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from duologue.bots.tts import HibariVoice
 from duologue.config import TtsConfig
+from duologue.speech.hibari import HibariVoice
 
 
 @pytest.fixture(scope="session")
