@@ -37,8 +37,9 @@ from duologue.runner.settings import RunSettings
 
 if TYPE_CHECKING:
     from duologue.runner.batch import Batch
+    from duologue.scoring.judge import Judge
 
-RESCORE = "rescore"
+RESCORE, AGREEMENT = "rescore", "agreement"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == [RESCORE]:
             return _rescore(arguments[1:])
+        if arguments[:1] == [AGREEMENT]:
+            return _agreement(arguments[1:])
         return _evaluate(arguments, parse_options(arguments))
     except OptionError as error:
         _print_error(f"{error}\nrun_evaluation.py --help lists the options")
@@ -120,12 +123,24 @@ async def _conduct(settings: RunSettings, batch: Batch, observer: RunObserver, c
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    judge = await _ready_judge(settings, clock)
     if settings.launch is None:
-        await batch.run(AttemptRunner(settings, clock, observer))
+        await batch.run(AttemptRunner(settings, clock, observer, judge=judge))
         return
     async with launched_bots(settings.launch, batch.run_dir, token=settings.token) as bots:
         reached = replace(settings, agent_url=bots.agent.url, user_url=bots.user.url)
-        await batch.run(AttemptRunner(reached, clock, observer, ensure_bots=bots.ensure_running))
+        await batch.run(AttemptRunner(reached, clock, observer, ensure_bots=bots.ensure_running, judge=judge))
+
+
+async def _ready_judge(settings: RunSettings, clock: Clock) -> Judge | None:
+    """Return the run's judge once it has answered, or None without one; raises JudgeError before any call."""
+    if settings.judge is None:
+        return None
+    from duologue.scoring.judge import build_judge
+
+    judge = build_judge(settings.judge, clock, settings.judge_cache)
+    await judge.probe()
+    return judge
 
 
 def _observer(options: Options, console: Console, clock: Clock) -> AbstractContextManager[RunObserver]:
@@ -145,6 +160,12 @@ def _rescore(arguments: list[str]) -> int:
     from duologue.cli.rescore import run_rescore
 
     return run_rescore(arguments)
+
+
+def _agreement(arguments: list[str]) -> int:
+    from duologue.cli.agreement import run_agreement
+
+    return run_agreement(arguments)
 
 
 def _print_error(message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from duologue import __version__
+from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judge_settings
+from duologue.cli.option_values import number, whole
 from duologue.runner.settings import COMPAT_MODES, LaunchSettings, RunSettings, Selection
 
 EXIT_FINISHED = 0
@@ -24,7 +25,8 @@ RATE_HZ = 16000
 
 _EPILOG = """\
 stored runs:
-  run_evaluation.py rescore RUN_DIR    score a stored run again, without a call
+  run_evaluation.py rescore RUN_DIR      score a stored run again, without a call; --judge asks a judge
+  run_evaluation.py agreement RUN_DIR    compare two judges on a stored run
 
 exit codes:
   0 finished · 1 usage, unknown name, or nothing ran · 2 bad option value
@@ -98,6 +100,8 @@ def parse_options(argv: Sequence[str]) -> Options:
         min_agent_turns=args.min_agent_turns,
         compat=selection.compat,
         launch=launch,
+        judge=judge_settings(args),
+        judge_cache=judge_cache_folder(args, args.output_dir),
     )
     return Options(
         selection, run, args.demo, args.list, args.list_domains, args.quiet, args.verbose, parsed=dict(vars(args))
@@ -108,7 +112,8 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser with its flags in groups."""
     parser = _Parser(
         prog="run_evaluation.py",
-        usage="run_evaluation.py [options]\n       run_evaluation.py rescore RUN_DIR",
+        usage="run_evaluation.py [options]\n       run_evaluation.py rescore RUN_DIR [options]\n"
+        "       run_evaluation.py agreement RUN_DIR --judge A --judge B",
         description="Run spoken conversations between a simulated user bot and an agent bot, and score them.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -116,7 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
         exit_on_error=False,
     )
     parser.add_argument("--version", action="version", version=f"duologue {__version__}")
-    for add_group in (_add_scenarios, _add_bots, _add_call, _add_scoring, _add_output, _add_judge):
+    for add_group in (_add_scenarios, _add_bots, _add_call, _add_scoring, _add_output, add_judge_flags):
         add_group(parser)
     return parser
 
@@ -126,7 +131,7 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scenarios", nargs="+", metavar="NAME", help="exact names; wins over --domain")
     group.add_argument("--domain", metavar="D", help="the scenarios whose name begins with D__")
     group.add_argument("--demo", action="store_true", help="the short fixed list that shows what a run looks like")
-    group.add_argument("--limit", type=_whole(1), metavar="N", help="only the first N")
+    group.add_argument("--limit", type=whole(1), metavar="N", help="only the first N")
     group.add_argument("--split", default="base", help="named subset of a domain (%(default)s)")
     group.add_argument(
         "--tau2-data", metavar="PATH", help="your own copy of tau2-bench: a checkout, or 'package' if it is installed"
@@ -153,7 +158,7 @@ def _add_bots(parser: argparse.ArgumentParser) -> None:
 def _add_call(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the call")
     group.add_argument(
-        "--duration", type=_number(0, above=True), metavar="S", help="media seconds, instead of each scenario's own"
+        "--duration", type=number(0, above=True), metavar="S", help="media seconds, instead of each scenario's own"
     )
     group.add_argument(
         "--pace",
@@ -161,8 +166,8 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
         default="free",
         help="free: as fast as the machine can; wall: real time (%(default)s)",
     )
-    group.add_argument("--pause", type=_number(0), default=0.0, metavar="S", help="wait before each call (%(default)s)")
-    group.add_argument("--seed", type=_whole(0), default=0, help="written into every trace (%(default)s)")
+    group.add_argument("--pause", type=number(0), default=0.0, metavar="S", help="wait before each call (%(default)s)")
+    group.add_argument("--seed", type=whole(0), default=0, help="written into every trace (%(default)s)")
     group.add_argument(
         "--audio-chunk-in-seconds",
         type=_exactly(FRAME_S, "calls are in lock-step, one frame is 20 ms"),
@@ -191,7 +196,7 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--strict-match", action="store_true", help="writes beyond the expected ones fail action match")
     group.add_argument(
         "--min-agent-turns",
-        type=_whole(0),
+        type=whole(0),
         default=3,
         metavar="N",
         help="fewer LLM calls of the agent than this fail a scenario, 0 turns it off (%(default)s)",
@@ -208,66 +213,16 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--resume", metavar="TS", help="not available in this version")
 
 
-def _add_judge(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("judge (off: not available in this version; values are checked)")
-    group.add_argument("--judge-url", default="", metavar="URL", help="empty: no judge")
-    group.add_argument("--judge-model", default="nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", metavar="NAME")
-    group.add_argument("--judge-api-key", metavar="KEY")
-    group.add_argument("--judge-api-key-name", default="JUDGE_API_KEY", metavar="VARIABLE")
-    group.add_argument("--judge-threshold", type=_number(0, 1), default=0.9, metavar="X", help="0 to 1 (%(default)s)")
-    group.add_argument("--judge-timeout", type=_number(0, above=True), default=120.0, metavar="S")
-    group.add_argument("--judge-max-tokens", type=_whole(1), default=100000, metavar="N")
-    group.add_argument("--judge-thinking-token-budget", type=_whole(1), metavar="N")
-    group.add_argument("--judge-temperature", type=_number(0), default=1.0, metavar="X")
-    group.add_argument("--judge-top-p", type=_number(0, 1), default=0.95, metavar="X")
-    group.add_argument("--judge-seed", type=_whole(0), default=42, metavar="N")
-    group.add_argument("--judge-include-conversation", action="store_true")
-    group.add_argument("--judge-compact-context", action="store_true")
-    group.add_argument("--judge-context-message-limit", type=_whole(1), default=40, metavar="N")
-    group.add_argument("--judge-context-system-string-limit", type=_whole(1), default=2500, metavar="N")
-    group.add_argument("--judge-context-string-limit", type=_whole(1), default=6000, metavar="N")
-
-
 def _refuse_missing_features(args: argparse.Namespace) -> None:
-    if args.judge_url:
-        raise OptionError("--judge-url: the judge is not available in this version; leave it out", EXIT_USAGE)
     if args.resume:
         raise OptionError("--resume: not available in this version; start a new run", EXIT_USAGE)
     if args.demo and (args.scenarios or args.domain):
         raise OptionError("--demo is a fixed list; leave out --scenarios and --domain", EXIT_USAGE)
 
 
-def _number(low: float, high: float = math.inf, *, above: bool = False) -> Callable[[str], float]:
-    bounds = f"a number {'above' if above else 'from'} {low:g}" + ("" if math.isinf(high) else f" to {high:g}")
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or value < low or value > high or (above and value == low):
-            raise argparse.ArgumentTypeError(f"{text!r} is not {bounds}")
-        return value
-
-    return parse
-
-
-def _whole(low: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if value < low:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low}")
-        return value
-
-    return parse
-
-
 def _exactly(only: float, why: str) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        value = _number(0)(text)
+        value = number(0)(text)
         if value != only:
             raise argparse.ArgumentTypeError(f"{text} is not supported, only {only:g}: {why}")
         return only

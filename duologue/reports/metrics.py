@@ -62,6 +62,13 @@ def _sometimes(result: ScenarioResult) -> dict[str, Any]:
     if predicates is not None and "verdicts" in predicates.evidence:
         found["db_state_assertion_verdicts"] = predicates.evidence["verdicts"]
         found["db_state_assertion_pass_rate"] = predicates.score
+    judge = result.verdict(SignalName.JUDGE_PASSED)
+    if judge is not None and judge.score is not None:
+        found["judge_score"] = judge.score
+        found["judge_passed"] = judge.passed
+    statements = result.verdict(SignalName.NL_ASSERTION)
+    if statements is not None and statements.score is not None:
+        found["nl_assertion_pass_rate"] = statements.score
     if result.is_successful is not None:
         found["is_task_successful"] = result.is_task_successful
     return found

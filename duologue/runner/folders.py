@@ -15,7 +15,7 @@ REDACTED = "<redacted>"
 _MAX_NAME = 240
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
-_URL_SECRET = re.compile(r"(?<=[?&]token=)[^&\s]+|(?<=://)[^/@\s]+(?=@)")
+_URL_SECRET = re.compile(r"(?<=[?&]token=)[^&\s]+|(?<=[?&]key=)[^&\s]+|(?<=[?&]api[-_]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)")
 
 
 def create_run_dir(output_dir: Path, started: datetime) -> Path:

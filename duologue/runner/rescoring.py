@@ -11,6 +11,7 @@ from duologue.records.result import ScenarioResult
 from duologue.registry import load_domain
 from duologue.reports.contract_files import write_scenario_files
 from duologue.reports.run_files import TRACE, LoadedRun, load_results, write_run_files
+from duologue.runner.judging import JUDGE_RESULT, JUDGEMENT, load_judge_result, load_judgement
 from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.score import score_trace
 from duologue.trace.reader import load_trace
@@ -21,10 +22,10 @@ RECORDING = "conversation_log.wav"
 def rescore_folder(folder: Path, compat: Sequence[str] | None = None) -> ScenarioResult:
     """Score a stored attempt anew and rewrite its files; what is equal is not touched.
 
-    ``compat`` None scores as the run did.
+    ``compat`` None scores as the run did. What a judge said of the attempt is read from the folder.
 
     Raises:
-        TraceError: trace or recording is missing, damaged or not the one that was written.
+        TraceError: trace, recording or a judge's reply is missing, damaged or not the one that was written.
         RegistryError: the domain of the scenario is not there.
     """
     trace = load_trace(folder / TRACE)
@@ -33,7 +34,13 @@ def rescore_folder(folder: Path, compat: Sequence[str] | None = None) -> Scenari
     if trace.last(RecordingWritten) is not None and not recording.is_file():
         raise TraceError(f"{recording}: missing; the trace says that the call was recorded")
     chosen = trace.header.compat if compat is None else compat
-    result = score_trace(trace, recording if recording.is_file() else None, compat=chosen)
+    result = score_trace(
+        trace,
+        recording if recording.is_file() else None,
+        compat=chosen,
+        judgement=load_judgement(folder / JUDGEMENT),
+        judge=load_judge_result(folder / JUDGE_RESULT),
+    )
     write_scenario_files(folder, trace, result)
     return result
 

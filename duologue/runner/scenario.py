@@ -12,7 +12,7 @@ from pathlib import Path
 from duologue.bridge.call import Call
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
-from duologue.errors import BotUnavailable, ScenarioError, TraceError
+from duologue.errors import BotUnavailable, DuologueError, ScenarioError, TraceError
 from duologue.provenance import collect_provenance
 from duologue.records.action import ReferenceAction
 from duologue.records.event import CallEnded, Event, Fault, TraceHeader
@@ -20,11 +20,13 @@ from duologue.records.outcome import Cause, Outcome, OutcomeKind, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 from duologue.reports.contract_files import write_scenario_files
+from duologue.runner.judging import judge_folder
 from duologue.runner.mutation import MUTATION_KINDS, build_mutants
 from duologue.runner.observer import RunObserver
 from duologue.runner.rescoring import rescore_folder
 from duologue.runner.scenario_log import scenario_log
 from duologue.runner.settings import RunSettings
+from duologue.scoring.judge import Judge
 from duologue.trace.reader import Trace, load_trace
 from duologue.trace.writer import TraceWriter
 
@@ -59,6 +61,7 @@ class AttemptRunner:
         clock: wall time, for the header and for pacing.
         observer: is told about events and time.
         ensure_bots: makes sure that bots which this run started are alive; raises BotUnavailable.
+        judge: is asked about every attempt that can be evaluated; None without a judge.
         build_call: makes the call of an attempt; everything but tests leaves it alone.
     """
 
@@ -66,6 +69,7 @@ class AttemptRunner:
     clock: Clock
     observer: RunObserver
     ensure_bots: Callable[[], Awaitable[None]] | None = None
+    judge: Judge | None = None
     build_call: Callable[..., Call] = Call
 
     async def run(self, attempt: Attempt, store: Callable[[ScenarioResult], None]) -> None:
@@ -83,6 +87,7 @@ class AttemptRunner:
             log = _AttemptLog(TraceWriter(attempt.folder / TRACE, self._header(attempt)), self.observer)
             try:
                 await self._call(attempt, log)
+                await self._ask_judge(attempt)
             except asyncio.CancelledError:
                 log.end(StopReason.INTERRUPTED, Cause.HARNESS, "Interrupted", "the run was stopped")
                 self._finish(attempt, log, store)
@@ -110,6 +115,14 @@ class AttemptRunner:
             on_tick=log.ticked,
         )
         await call.run()
+
+    async def _ask_judge(self, attempt: Attempt) -> None:
+        if self.judge is None:
+            return
+        try:
+            await judge_folder(attempt.folder, self.judge)
+        except DuologueError:
+            logger.exception("the attempt could not be put to the judge")
 
     def _header(self, attempt: Attempt) -> TraceHeader:
         return TraceHeader(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from duologue.scoring.judge_settings import JudgeSettings
+
 COMPAT_MODES = ("reference", "tau2")
 """``reference``: the gating and float rules of the reference harness. ``tau2``: upstream's rule profile."""
 
@@ -38,7 +40,10 @@ class LaunchSettings:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Everything a run needs beside its scenarios. ``token`` is a secret and goes into no file."""
+    """Everything a run needs beside its scenarios. ``token`` is a secret and goes into no file.
+
+    ``judge`` None means that nobody is asked; ``judge_cache`` None that replies are not kept.
+    """
 
     agent_url: str = "ws://localhost:8765"
     user_url: str = "ws://localhost:8766"
@@ -52,6 +57,8 @@ class RunSettings:
     min_agent_turns: int = 3
     compat: tuple[str, ...] = ()
     launch: LaunchSettings | None = None
+    judge: JudgeSettings | None = None
+    judge_cache: Path | None = None
 
     def header(self) -> dict[str, Any]:
         """Return what a trace header stores: the settings that can change a result, no secret, no machine path."""

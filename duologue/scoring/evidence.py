@@ -25,6 +25,7 @@ from duologue.records.event import (
     StateChecked,
     SummaryPulled,
 )
+from duologue.records.judge import JudgeResult
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import Scenario
 from duologue.state.canonical import contract_hash_of, differences
@@ -73,7 +74,7 @@ class FinalDb:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that signals look at. ``gold`` is None when ``gold_problem`` says why."""
+    """Everything that signals look at. ``gold`` is None when ``gold_problem`` says why; ``judge`` without a judge."""
 
     trace: Trace
     mode: ScoringMode
@@ -83,6 +84,7 @@ class Evidence:
     final: dict[Side, FinalDb]
     actions: tuple[AppliedAction, ...]
     problems: tuple[Problem, ...]
+    judge: JudgeResult | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -99,7 +101,7 @@ class Evidence:
         return (Side.AGENT, Side.USER) if self.scenario.has_user_state else (Side.AGENT,)
 
 
-def collect_evidence(trace: Trace, mode: ScoringMode) -> Evidence:
+def collect_evidence(trace: Trace, mode: ScoringMode, judge: JudgeResult | None = None) -> Evidence:
     """Read a trace once and return what signals need; never raises for what a trace can hold."""
     initial = _initial_state(trace)
     gold, gold_problem = _gold(trace.header.scenario, initial)
@@ -108,7 +110,7 @@ def collect_evidence(trace: Trace, mode: ScoringMode) -> Evidence:
     actions = tuple(
         AppliedAction(event.seq, event.side, event.action) for event in trace.of(ActionApplied) if event.accepted
     )
-    return Evidence(trace, mode, initial, gold, gold_problem, final, actions, tuple(problems))
+    return Evidence(trace, mode, initial, gold, gold_problem, final, actions, tuple(problems), judge)
 
 
 def _initial_state(trace: Trace) -> DualState | None:

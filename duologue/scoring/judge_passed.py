@@ -8,10 +8,15 @@ from duologue.scoring.evidence import Evidence, ScoringMode
 from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
 
 
-@signal(SignalName.JUDGE_PASSED, version=1)
+@signal(SignalName.JUDGE_PASSED, version=2)
 def check_judge(evidence: Evidence) -> Finding:
-    """Without a judge a gate on its score cannot be decided."""
-    gates = SignalName.JUDGE_PASSED in evidence.scenario.success_signals
-    if gates and evidence.mode is ScoringMode.DUOLOGUE:
-        return not_evaluable(Cause.JUDGE, "the score needs a judge")
-    return not_applicable("there is no judge")
+    """The stored score reaches the stored threshold; a judge without a usable reply decides nothing."""
+    judge = evidence.judge
+    if judge is None:
+        if SignalName.JUDGE_PASSED in evidence.scenario.success_signals and evidence.mode is ScoringMode.DUOLOGUE:
+            return not_evaluable(Cause.JUDGE, "the score needs a judge")
+        return not_applicable("there is no judge")
+    report = {"expected": judge.threshold, "found": judge.score, "judge": judge.provenance.model}
+    if judge.score is None:
+        return not_evaluable(Cause.JUDGE, judge.error, report)
+    return Finding(judge.score >= judge.threshold, judge.reason, report, score=judge.score)

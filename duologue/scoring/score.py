@@ -9,6 +9,7 @@ from pathlib import Path
 from duologue.errors import TraceError
 from duologue.records.action import Side
 from duologue.records.event import RecordingWritten, TokensUsed
+from duologue.records.judge import JudgeResult
 from duologue.records.judgement import Judgement
 from duologue.records.outcome import Verdict
 from duologue.records.result import ExpectedEnd, ScenarioResult, TokenUse
@@ -32,11 +33,17 @@ STRICT_MATCH = "strict_match"
 
 
 def score_trace(
-    trace: Trace, audio: Path | None, *, compat: Sequence[str] = (), judgement: Judgement | None = None
+    trace: Trace,
+    audio: Path | None,
+    *,
+    compat: Sequence[str] = (),
+    judgement: Judgement | None = None,
+    judge: JudgeResult | None = None,
 ) -> ScenarioResult:
     """Score one attempt. The domain of the scenario must be loaded.
 
-    A scenario whose label names a grader is scored by that one; ``judgement`` is what a judge said, None without one.
+    A scenario whose label names a grader is scored by that one; ``judgement`` is what a judge said to its questions,
+    ``judge`` what a judge said of the attempt otherwise; both are None without one.
 
     ``compat`` with ``reference`` scores by the reference harness's gates and comparisons. The trace's own
     settings ``min_agent_turns`` and ``strict_match`` are honoured; absent ones are off.
@@ -48,7 +55,7 @@ def score_trace(
     mode = ScoringMode.REFERENCE if "reference" in compat else ScoringMode.DUOLOGUE
     trace = _strict(trace)
     scenario, header = trace.header.scenario, trace.header
-    evidence = collect_evidence(trace, mode)
+    evidence = collect_evidence(trace, mode, judge)
     conversation = build_conversation(trace, _segments(trace, audio))
     tokens = count_tokens(trace)
     agent_turns = count_agent_turns(trace, conversation.turns)
