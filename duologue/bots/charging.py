@@ -6,18 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from duologue.bots.media_clock import real_monotonic
+from duologue.bots.media_clock import CLOCK, real_monotonic
 
 
 @asynccontextmanager
 async def charge_session(charge: str) -> AsyncIterator[None]:
-    """Let session time pass after the block for the work done in it.
+    """Let session time pass after the block for the work done in it; in real time it has passed already.
 
     Args:
         charge: ``zero``, ``fixed:<ms>``, or ``measured`` for the real time the block took.
     """
     started = real_monotonic()
     yield
+    if CLOCK.get() is None:
+        return
     cost_s = charged_s(charge)
     cost_s = real_monotonic() - started if cost_s is None else cost_s
     if cost_s:

@@ -168,6 +168,10 @@ class SessionPipeline:
         system = [{"role": "system", "content": self._prompt}] if self._prompt else []
         return [*system, *self._context.get_messages()]
 
+    async def report(self, data: dict[str, Any]) -> None:
+        """Send a server-message at once."""
+        await self._worker.rtvi.send_server_message(data)
+
     async def _push(self, data: dict[str, Any]) -> None:
         """Send a server-message in order with the events of the tool calls around it."""
         await self._llm.push_frame(RTVIServerMessageFrame(data=data))

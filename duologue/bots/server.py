@@ -21,6 +21,7 @@ from duologue.bots.logs import bridge_loguru
 from duologue.bots.media_clock import VirtualLoop
 from duologue.bots.services import Models, load_models
 from duologue.bots.session import MAX_MESSAGE_BYTES, BadInput, Session
+from duologue.bots.websocket_bot import WebsocketBot
 from duologue.config import BotConfig
 from duologue.errors import ConfigError
 
@@ -41,11 +42,13 @@ def run_bot(config: BotConfig, on_ready: Callable[[str], None]) -> None:
 
     Raises:
         ConfigError: the address cannot be used, or a model is missing.
+        BotStateError: a bot in real time lost its pipeline.
     """
     logging.getLogger("websockets").setLevel(logging.WARNING)
     if config.server.log_level == "DEBUG":
         bridge_loguru("DEBUG")
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+    in_real_time = config.transport.type == "websocket"
+    with asyncio.Runner(loop_factory=None if in_real_time else VirtualLoop) as runner:
         runner.run(_serve_until_signalled(config, on_ready))
 
 
@@ -57,12 +60,29 @@ async def _serve_until_signalled(config: BotConfig, on_ready: Callable[[str], No
     listener = bound_socket(config)
     with listener:
         models = load_models(config)
+        if config.transport.type == "websocket":
+            await _serve_in_real_time(config, models, listener, stop, on_ready)
+            return
         await warm_up(config, models)
         if stop.is_set():
             return
         async with BotServer(config, models).listen(listener) as server:
             on_ready(_ready_line(config, server))
             await stop.wait()
+
+
+async def _serve_in_real_time(
+    config: BotConfig, models: Models, listener: socket.socket, stop: asyncio.Event, on_ready: Callable[[str], None]
+) -> None:
+    models.voice.speak("Hello.")
+    bot = WebsocketBot(config, models, listener, token_check(config))
+    async with bot.serving() as server:
+        on_ready(_ready_line(config, server))
+        waits = {asyncio.create_task(stop.wait()), asyncio.create_task(bot.ended())}
+        done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        done.pop().result()
 
 
 def bound_socket(config: BotConfig) -> socket.socket:
@@ -102,6 +122,22 @@ async def warm_up(config: BotConfig, models: Models) -> None:
     await session.close()
 
 
+def token_check(config: BotConfig) -> Callable[[ServerConnection, Request], Response | None]:
+    """Return what refuses an opening request without the bot's token, when it has one."""
+
+    def check(connection: ServerConnection, request: Request) -> Response | None:
+        token = config.server.auth_token
+        if token is None:
+            return None
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        given = given or parse_qs(urlsplit(request.path).query).get("token", [""])[0]
+        if hmac.compare_digest(given.encode(), token.get_secret_value().encode()):
+            return None
+        return connection.respond(http.HTTPStatus.UNAUTHORIZED, "a valid token is required\n")
+
+    return check
+
+
 class BotServer:
     """Accepts clients and gives each a session; ``sessions`` is how many there are.
 
@@ -121,21 +157,11 @@ class BotServer:
             self._handle,
             sock=listener,
             origins=[None, *self._config.server.allowed_origins],  # type: ignore[list-item]
-            process_request=self._check_token,
+            process_request=token_check(self._config),
             compression=None,
             ping_interval=None,
             max_size=MAX_MESSAGE_BYTES,
         )
-
-    def _check_token(self, connection: ServerConnection, request: Request) -> Response | None:
-        token = self._config.server.auth_token
-        if token is None:
-            return None
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        given = given or parse_qs(urlsplit(request.path).query).get("token", [""])[0]
-        if hmac.compare_digest(given.encode(), token.get_secret_value().encode()):
-            return None
-        return connection.respond(http.HTTPStatus.UNAUTHORIZED, "a valid token is required\n")
 
     async def _handle(self, connection: ServerConnection) -> None:
         if self.sessions >= self._config.server.max_sessions:

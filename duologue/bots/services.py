@@ -13,9 +13,10 @@ from duologue.bots.brains.service import LastingCalls, ScriptedBrain
 from duologue.bots.context import ScenarioState
 from duologue.bots.stt import WhisperStt
 from duologue.bots.tool_calls import BARRIER_S
-from duologue.bots.tts import HibariTts, HibariVoice
+from duologue.bots.tts import HibariTts
 from duologue.bots.vad import SharedSilero, load_silero
 from duologue.config import BotConfig
+from duologue.speech.hibari import HibariVoice
 from duologue.speech.whisper import ShortWhisper
 
 _AFTER_BARRIER_S = 5.0

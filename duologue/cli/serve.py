@@ -10,7 +10,7 @@ from pathlib import Path
 
 from duologue.cli.lifeline import follow_lifeline
 from duologue.config import load_bot_config
-from duologue.errors import ConfigError
+from duologue.errors import DuologueError
 
 _EPILOG = """environment (a flag beats it, it beats the file):
   SERVER_CONFIG_PATH   the configuration file, relative to the current directory
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from duologue.bots.server import run_bot
 
         run_bot(config, lambda line: print(line, flush=True))
-    except ConfigError as error:
+    except DuologueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
