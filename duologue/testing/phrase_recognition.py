@@ -18,11 +18,11 @@ from duologue.bots.brains import dialogue
 from duologue.bots.brains.dialogue import Courtesy
 from duologue.bots.brains.plan import AnswerKind, Step, judge_answer
 from duologue.bots.brains.scripted_user import ScriptedUser, Tuning
-from duologue.bots.tts import HibariVoice
 from duologue.config import SttConfig, TtsConfig
 from duologue.records.action import Side
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
+from duologue.speech.hibari import HibariVoice
 from duologue.speech.whisper import RATE_HZ, ShortWhisper
 from duologue.toolkit.dual_state import DualState, replay_reference
 from duologue.toolkit.phrasebook import PHRASEBOOKS, Phrasebook, Request

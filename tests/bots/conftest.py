@@ -12,8 +12,8 @@ import pytest
 import duologue.bots.context
 from duologue.bots.brains.reply import BrainReply
 from duologue.bots.services import Models, load_models
-from duologue.bots.tts import HibariVoice
 from duologue.config import BotConfig, TtsConfig
+from duologue.speech.hibari import HibariVoice
 from tests.bots.running_bot import RunningBot
 
 Decide = Callable[[list[dict], list[str]], BrainReply]

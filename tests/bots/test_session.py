@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from duologue.bots.brains.reply import BrainReply
-from duologue.bots.tts import HibariVoice
 from duologue.config import TtsConfig
+from duologue.speech.hibari import HibariVoice
 from tests.bots.running_bot import last
 from tests.bots.wire_client import SILENCE, noise, tone
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from duologue.bots.tts import HibariVoice
 from duologue.config import TtsConfig
 from duologue.errors import ConfigError
+from duologue.speech.hibari import HibariVoice
 
 pytestmark = pytest.mark.speech
 
