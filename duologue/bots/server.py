@@ -21,7 +21,6 @@ from duologue.bots.logs import bridge_loguru
 from duologue.bots.media_clock import VirtualLoop
 from duologue.bots.services import Models, load_models
 from duologue.bots.session import MAX_MESSAGE_BYTES, BadInput, Session
-from duologue.bots.websocket_bot import WebsocketBot
 from duologue.config import BotConfig
 from duologue.errors import ConfigError
 
@@ -74,6 +73,9 @@ async def _serve_until_signalled(config: BotConfig, on_ready: Callable[[str], No
 async def _serve_in_real_time(
     config: BotConfig, models: Models, listener: socket.socket, stop: asyncio.Event, on_ready: Callable[[str], None]
 ) -> None:
+    # Imported here, because a bot in lock-step does without Pipecat's server.
+    from duologue.bots.websocket_bot import WebsocketBot
+
     models.voice.speak("Hello.")
     bot = WebsocketBot(config, models, listener, token_check(config))
     async with bot.serving() as server:
