@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from duologue.audio.recording import RecordingWriter
@@ -13,12 +13,14 @@ from duologue.bridge.conversation import Conversation, stop_reason_of
 from duologue.bridge.ending import final_state, pull_both
 from duologue.bridge.frozen_caller import FrozenCaller, Recording
 from duologue.bridge.party import Attempt, bot_sides, build_party
+from duologue.bridge.peer import Peer
 from duologue.bridge.preparation import connect_both, prepare
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.bridge.state_sync import StateSync
 from duologue.clock import Clock
 from duologue.errors import BotError, InitializationFailed, ReconcileFailed
+from duologue.records.action import Side
 from duologue.records.event import CallEnded, Event, RecordingWritten
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import Scenario
@@ -41,6 +43,7 @@ class Call:
         clock: wall time, for pacing and for ``wall_ms``.
         plan: what an oracle brain on the agent side is told, when it asks for it.
         utterances: the sound of the scenario's frozen caller, if it has one.
+        peers: who holds a side that no bot holds.
         on_event: called with each event.
         on_tick: called after each tick with the media time reached, in milliseconds.
     """
@@ -54,6 +57,7 @@ class Call:
         clock: Clock,
         plan: PlanPayload | None = None,
         utterances: Sequence[Recording] = (),
+        peers: Mapping[Side, Peer] | None = None,
         on_event: Callable[[Event], None] | None = None,
         on_tick: Callable[[int], None] | None = None,
     ) -> None:
@@ -64,7 +68,8 @@ class Call:
         if len(utterances) != len(scenario.frozen_caller or ()):
             raise ValueError(f"{scenario.name}: {len(utterances)} recordings do not fit its caller")
         self._caller = _frozen_caller(utterances, settings) if utterances else None
-        parties = {side: build_party(side, settings, clock) for side in bot_sides(scenario)}
+        held = peers or {}
+        parties = {side: build_party(side, settings, clock, held.get(side)) for side in bot_sides(scenario)}
         self._attempt = Attempt(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
         self._shadows: Reconciler | None = None
         self._conversation: Conversation | None = None

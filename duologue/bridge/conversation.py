@@ -152,9 +152,15 @@ class Conversation:
                         continue
                     was_interrupted = True
                 self._attempt.log.write(event)
-                if isinstance(event, ExitRequested) and event.side is Side.AGENT:
-                    self._end.request_exit(self.media_ms)
+                if isinstance(event, ExitRequested):
+                    self._hang_up(party)
             self._refuse(party.side, item)
+
+    def _hang_up(self, party: Party) -> None:
+        if party.side is Side.AGENT:
+            self._end.request_exit(self.media_ms)
+        elif party.about.ends_call:
+            self._end.caller_left(self.media_ms)
 
     def _refuse(self, side: Side, item: Inbound) -> None:
         """Raise for what a call cannot go on after."""

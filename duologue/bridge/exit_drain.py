@@ -84,11 +84,17 @@ class CallEnd:
     exit_grace_ms: int
     drain_ms: int
     exit_at_ms: int | None = None
+    left_at_ms: int | None = None
 
     def request_exit(self, t_ms: int) -> None:
         """The agent said that the call is over; the first time counts."""
         if self.exit_at_ms is None:
             self.exit_at_ms = t_ms
+
+    def caller_left(self, t_ms: int) -> None:
+        """The caller has hung up; the agent may still do so for ``drain_ms``. The first time counts."""
+        if self.left_at_ms is None:
+            self.left_at_ms = t_ms
 
     def decide(self, t_ms: int, agent: BotActivity, user: BotActivity) -> StopReason | None:
         """Return why the call ends now, or None while it goes on."""
@@ -97,6 +103,8 @@ class CallEnd:
             waited = t_ms - self.exit_at_ms
             is_played = waited >= QUIET_MS and agent.is_done and not has_open_tools
             return StopReason.EXIT if is_played or waited >= self.exit_grace_ms else None
+        if self.left_at_ms is not None and t_ms - self.left_at_ms >= self.drain_ms:
+            return StopReason.CALLER_DONE
         if t_ms < self.max_ms or (has_open_tools and t_ms < self.max_ms + self.drain_ms):
             return None
         return StopReason.TIMEOUT

@@ -12,6 +12,7 @@ from duologue.bridge.bot_events import BotEvents
 from duologue.bridge.call_log import CallLog
 from duologue.bridge.connection import BotConnection
 from duologue.bridge.exit_drain import BotActivity
+from duologue.bridge.peer import Peer
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
 from duologue.protocol.replies import BotAbout
@@ -23,10 +24,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Party:
-    """A bot and what belongs to its side. ``said`` is its latest tick of sound, which the other side hears next."""
+    """Who holds a side, and what belongs to it. ``said`` is its latest tick of sound, the next one the other hears."""
 
     side: Side
-    connection: BotConnection
+    connection: Peer
     resampler: TickResampler
     events: BotEvents
     activity: BotActivity = field(default_factory=BotActivity)
@@ -60,9 +61,9 @@ class Attempt:
         return self.parties[side]
 
 
-def build_party(side: Side, settings: CallSettings, clock: Clock) -> Party:
-    """Return a side that is not connected yet."""
-    connection = BotConnection(side, settings.url(side), clock, token=settings.token)
+def build_party(side: Side, settings: CallSettings, clock: Clock, peer: Peer | None = None) -> Party:
+    """Return a side that is not connected yet; a bot holds it, unless somebody else does."""
+    connection = peer or BotConnection(side, settings.url(side), clock, token=settings.token)
     resampler = TickResampler(settings.sample_rate_hz)
     return Party(side, connection, resampler, BotEvents(side), said=resampler.silence)
 

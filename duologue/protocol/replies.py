@@ -17,6 +17,7 @@ class BotAbout:
     """What a bot says of itself in ``bot-ready``.
 
     ``max_tick_s`` is the longest wall time that one grant may take it (a bot whose model is slow names it).
+    ``ends_call``: its exit ends the call on the user side too; no bot's does.
     """
 
     version: str
@@ -28,6 +29,7 @@ class BotAbout:
     barrier: bool = False
     plan: bool = False
     max_tick_s: float = 0.0
+    ends_call: bool = False
 
     @property
     def is_lockstep(self) -> bool:

@@ -70,3 +70,18 @@ def test_interruption_frame_cuts_speech() -> None:
     agent = BotActivity(is_speaking=True, is_voicing=True, quiet_ms=600)
     agent.observe(InterruptionMark())
     assert agent.is_done
+
+
+def test_agent_may_still_hang_up_after_a_caller_who_left() -> None:
+    call = end()
+    call.caller_left(1_000)
+    assert call.decide(2_980, quiet(), quiet()) is None
+    call.request_exit(2_980)
+    assert call.decide(3_500, quiet(), quiet()) is StopReason.EXIT
+
+
+def test_call_ends_soon_after_the_caller_left() -> None:
+    call = end()
+    call.caller_left(1_000)
+    call.caller_left(2_000)
+    assert call.decide(3_000, quiet(), quiet()) is StopReason.CALLER_DONE
