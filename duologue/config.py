@@ -106,7 +106,9 @@ class TurnTakingConfig(Record):
 class LlmConfig(Record):
     """What sits in the model's place."""
 
-    type: Literal["openai", "reference", "scripted_user", "do_nothing", "wrong_action"] = "reference"
+    type: Literal["openai", "reference", "scripted_user", "do_nothing", "wrong_action", "silent", "every_tool"] = (
+        "reference"
+    )
     mutation: Literal["drop", "alter", "add"] | None = None
     latency_ms: int = Field(default=50, ge=0)
     enable_tool_calling: bool = True

@@ -94,16 +94,37 @@ def _parse(where: str, text: str) -> Any:
 
 def replay_record(record: Any, formats: Sequence[VectorFormat]) -> list[str]:
     """Return one line for each difference of a record; one that no format recognises differs as a whole."""
+    return [line for _, lines in replay_cases(record, formats) for line in lines]
+
+
+def replay_cases(record: Any, formats: Sequence[VectorFormat]) -> list[tuple[str, list[str]]]:
+    """Return (place, differences) for each case of a record; most records are one case without a place."""
     known = [vector_format for vector_format in formats if vector_format.recognises(record)]
     if not known:
         keys = ", ".join(record) if isinstance(record, dict) else type(record).__name__
-        return [f"no loaded domain recognises this record ({keys})"]
+        return [("", [f"no loaded domain recognises this record ({keys})"])]
     if len(known) > 1:
-        return ["several formats recognise this record; name its domain with --domain"]
+        return [("", ["several formats recognise this record; name its domain with --domain"])]
+    split = known[0].cases
     try:
-        return known[0].replay(record)
-    except (DuologueError, LookupError, TypeError, ValueError, AttributeError) as error:
-        return [f"cannot be replayed: {type(error).__name__}: {error}"]
+        cases = list(split(record)) if split is not None else [("", record)]
+    except _REPLAY_ERRORS as error:
+        return [("", [_unreplayable(error)])]
+    return [(where, _differences(known[0], case)) for where, case in cases]
+
+
+_REPLAY_ERRORS = (DuologueError, LookupError, TypeError, ValueError, AttributeError)
+
+
+def _differences(vector_format: VectorFormat, case: Any) -> list[str]:
+    try:
+        return vector_format.replay(case)
+    except _REPLAY_ERRORS as error:
+        return [_unreplayable(error)]
+
+
+def _unreplayable(error: Exception) -> str:
+    return f"cannot be replayed: {type(error).__name__}: {error}"
 
 
 def replay_file(path: Path, formats: Sequence[VectorFormat]) -> Tally:
@@ -114,11 +135,12 @@ def replay_file(path: Path, formats: Sequence[VectorFormat]) -> Tally:
     """
     tally = Tally()
     for where, record in read_records(path, formats):
-        lines = replay_record(record, formats)
-        if lines:
-            tally.problems.append(f"{path}: {where}: {lines[0]}")
-        else:
-            tally.passed += 1
+        for place, lines in replay_cases(record, formats):
+            if lines:
+                at = f"{where}: {place}" if place else where
+                tally.problems.append(f"{path}: {at}: {lines[0]}")
+            else:
+                tally.passed += 1
     return tally
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,13 @@ class VectorFormat:
     Args:
         recognises: whether a JSON value is a record of this kind.
         replay: replays a record and returns one line for each difference, none when all agrees.
+        cases: splits a record that holds many cases into (place, case), so that each is counted; ``replay`` then
+            gets the cases.
     """
 
     recognises: Callable[[Any], bool]
     replay: Callable[[Any], list[str]]
+    cases: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
 
 
 VECTOR_FORMATS: Registry[VectorFormat] = Registry("vector format")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from duologue.bots.brains.baselines import DoNothing
+from duologue.bots.brains.recorded import EveryTool, RecordedCallReference, Silent
 from duologue.bots.brains.reference import Reference
 from duologue.bots.brains.reply import BrainCall, BrainReply
 from duologue.bots.brains.scripted_user import ScriptedUser
@@ -34,6 +35,9 @@ class Brain(Protocol):
         ...
 
 
+RECORDED_CALLER = "recording"
+"""The value of the fact ``caller`` that says that the caller is a recording, which answers no questions."""
+
 Builder = Callable[[dict[str, Any], dict[str, Any]], Brain]
 
 
@@ -51,6 +55,9 @@ def _scripted_user(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
 def _reference(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
     if payload.get("plan") is None:
         raise ConfigError("llm.type reference needs the plan in its scenario payload; run it with our own bridge")
+    facts = dict(payload.get("facts") or {})
+    if facts.get("caller") == RECORDED_CALLER:
+        return RecordedCallReference(payload["plan"], facts)
     return Reference(_phrasebook(payload), payload["plan"], str(payload.get("family", "")))
 
 
@@ -68,6 +75,8 @@ _BUILDERS: dict[str, Builder] = {
     "reference": _reference,
     "do_nothing": lambda payload, settings: DoNothing(),
     "wrong_action": _wrong_action,
+    "silent": lambda payload, settings: Silent(),
+    "every_tool": lambda payload, settings: EveryTool(),
 }
 
 
@@ -75,7 +84,7 @@ def build_brain(kind: str, payload: dict[str, Any], settings: dict[str, Any]) ->
     """Return the brain ``kind`` for one scenario.
 
     Args:
-        kind: ``reference``, ``scripted_user``, ``do_nothing`` or ``wrong_action``.
+        kind: ``reference``, ``scripted_user``, ``do_nothing``, ``wrong_action``, ``silent`` or ``every_tool``.
         payload: the scenario payload of the wire: name, domain, facts, and for agents the plan or the mutations.
         settings: options of the kind; ``wrong_action`` needs ``mutation``.
 

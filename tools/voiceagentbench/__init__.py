@@ -1,0 +1,3 @@
+"""The tools of VoiceAgentBench tasks: made from each record's manifest, answering with a constant envelope."""
+
+from tools.voiceagentbench import manifest as manifest
