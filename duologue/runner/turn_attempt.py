@@ -39,7 +39,7 @@ from duologue.toolkit.dual_state import DualState
 from duologue.trace.writer import TraceWriter
 from duologue.turn_agents.loop import Dispatch, TurnLoop, TurnReply
 from duologue.turn_agents.manifest import manifest_of
-from duologue.turn_agents.turn import TaskInfo, TurnAgent, agent_for
+from duologue.turn_agents.turn import MessageTurn, TaskInfo, TurnAgent, agent_for
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +57,7 @@ class TurnSetup:
         transcriber: hears the caller.
         dispatch: see :class:`Dispatch`.
         speak: makes the sound of utterances that are given as text.
+        sends_prompt: whether the history begins with the scenario's prompt as a system turn; by default it does not.
         turn_timeout_s: how long the agent may take for one turn.
     """
 
@@ -65,6 +66,7 @@ class TurnSetup:
     transcriber: Transcriber
     dispatch: Dispatch = Dispatch.LOOP
     speak: Speaker | None = None
+    sends_prompt: bool = False
     turn_timeout_s: float = 600.0
 
 
@@ -101,6 +103,9 @@ class TurnConversation:
         agent = agent_for(self.setup.agent, self.task)
         manifest = manifest_of(self.scenario)
         self._loop = TurnLoop(agent, manifest, self.clock, self._add, self.setup.dispatch, self.setup.turn_timeout_s)
+
+        if self.setup.sends_prompt:
+            self._loop.history.append(MessageTurn("system", self.scenario.agent.prompt))
 
     async def run(self) -> None:
         """Play every utterance, in order. A recognizer or an agent that fails ends the conversation with a fault."""
@@ -215,6 +220,7 @@ class TurnAttemptRunner(AttemptRunner):
             "adapter": self.setup.agent_name,
             "stt": self.setup.transcriber.name,
             "dispatch": self.setup.dispatch.value,
+            "sends_prompt": self.setup.sends_prompt,
             "min_agent_turns": 0,
         }
         return header.model_copy(update={"settings": {**header.settings, **own}})

@@ -31,8 +31,10 @@ With less room the small multilingual models drop the end of a sentence.
 """
 
 _LOOP_RATIO = 2.0
-_TOKENS_PER_S = {True: 10, False: 30}
+_TOKENS_PER_S = {True: 5, False: 30}
 """How many tokens a second of speech can need, by whether it is English: other scripts take several a letter."""
+_LEAST_TOKENS = 12
+_MOST_TOKENS = 220
 
 
 class ShortWhisper:
@@ -86,19 +88,21 @@ class ShortWhisper:
         encoded = self._encode(audio)
         code = self._detected(encoded) if code == DETECT else code
         tokenizer = self._tokenizer(code)
+        most = min(_MOST_TOKENS, int(_LEAST_TOKENS + seconds * _TOKENS_PER_S[code == ENGLISH]))
         result = self._model.model.generate(
             encoded,
             [[*tokenizer.sot_sequence, tokenizer.no_timestamps]],
             beam_size=self._config.beam_size,
-            max_length=min(440, int(24 + seconds * _TOKENS_PER_S[code == ENGLISH])),
+            max_length=2 * most,  # the decoder takes half of it for text
             return_no_speech_prob=True,
             suppress_blank=True,
         )[0]
         if result.no_speech_prob > self._config.max_no_speech:
             return ""
-        text = tokenizer.decode([token for token in result.sequences_ids[0] if token < tokenizer.eot])
-        text = text.strip()
-        return self._decode_long(audio, code) if _is_loop(text) else text
+        tokens = result.sequences_ids[0]
+        text = tokenizer.decode([token for token in tokens if token < tokenizer.eot]).strip()
+        is_cut_off = len(tokens) >= most
+        return self._decode_long(audio, code) if is_cut_off or _is_loop(text) else text
 
     def _encode(self, audio: NDArray[np.float32]) -> Any:
         features = self._model.feature_extractor(audio)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from duologue.clock import Clock
@@ -27,8 +28,27 @@ ADAPTERS = tuple(_SETTINGS)
 """The adapters over HTTP."""
 
 
+@asynccontextmanager
+async def opened_turn_agent(
+    choice: str, *, url: str = "", env: Mapping[str, str], clock: Clock
+) -> AsyncIterator[TurnAgent]:
+    """Give the turn agent ``choice`` and close it afterwards: an adapter's connections, or a class's own ``close``.
+
+    Args and errors are those of :func:`build_turn_agent`.
+    """
+    agent = await build_turn_agent(choice, url=url, env=env, clock=clock)
+    try:
+        yield agent
+    finally:
+        endpoint = getattr(agent, "endpoint", None)
+        close = endpoint.close if isinstance(endpoint, JsonEndpoint) else getattr(agent, "close", None)
+        result = close() if callable(close) else None
+        if inspect.isawaitable(result):
+            await result
+
+
 async def build_turn_agent(choice: str, *, url: str = "", env: Mapping[str, str], clock: Clock) -> TurnAgent:
-    """Return the turn agent ``choice``; the caller closes it with :func:`close_turn_agent`.
+    """Return the turn agent ``choice``, still to be closed; see :func:`opened_turn_agent`.
 
     Args:
         choice: ``eliza``, ``hermes``, ``openclaw``, or ``module:Class`` for a class (or a function that builds one)
@@ -50,15 +70,6 @@ async def build_turn_agent(choice: str, *, url: str = "", env: Mapping[str, str]
     if choice == "openclaw":
         return OpenClawAgent(endpoint, env.get("OPENCLAW_MODEL") or OPENCLAW_MODEL)
     return ElizaAgent(endpoint)
-
-
-async def close_turn_agent(agent: TurnAgent) -> None:
-    """Close the connections of an adapter, or call the ``close`` of a class of one's own if it has one."""
-    endpoint = getattr(agent, "endpoint", None)
-    close = endpoint.close if isinstance(endpoint, JsonEndpoint) else getattr(agent, "close", None)
-    result = close() if callable(close) else None
-    if inspect.isawaitable(result):
-        await result
 
 
 async def _own(choice: str, url: str) -> TurnAgent:

@@ -88,3 +88,8 @@ def test_the_multilingual_model_finds_out_the_language(voice, text):
 def test_a_language_that_nobody_speaks_is_named():
     with pytest.raises(ConfigError, match="Whisper knows no language 'xx'"):
         WhisperTranscriber(languages=["xx"])
+
+
+async def test_a_sentence_that_sends_the_decoder_in_circles_is_heard_once(english, spoken):
+    text = "Please open the door of my neighbor."
+    assert await transcribe_utterance(english, spoken(text), "en") == text

@@ -1,13 +1,14 @@
 """The three adapters over HTTP, each against its double on a real socket."""
 
 import json
+from contextlib import AsyncExitStack
 
 import pytest
 
 from duologue.clock import SystemClock
 from duologue.errors import ConfigError, TurnAgentError, TurnAgentUnavailable
 from duologue.testing.agent_doubles import AgentDouble, Answer
-from duologue.turn_agents.build import ADAPTERS, build_turn_agent, close_turn_agent
+from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
 from duologue.turn_agents.calls import TurnCall, extract_calls
 from duologue.turn_agents.loop import TurnLoop
 from duologue.turn_agents.turn import MessageTurn, TaskInfo, agent_for
@@ -24,17 +25,18 @@ class Connected:
 
     def __init__(self, adapter, script, **env):
         self.adapter, self.double, self.env = adapter, AgentDouble(script), env
+        self.stack = AsyncExitStack()
 
     async def __aenter__(self):
-        await self.double.__aenter__()
-        self.agent = await build_turn_agent(self.adapter, url=self.double.url, env=self.env, clock=SystemClock())
+        await self.stack.enter_async_context(self.double)
+        opened = opened_turn_agent(self.adapter, url=self.double.url, env=self.env, clock=SystemClock())
+        self.agent = await self.stack.enter_async_context(opened)
         self.events = []
         self.loop = TurnLoop(agent_for(self.agent, TASK), MANIFEST, SystemClock(), self.events.append)
         return self
 
     async def __aexit__(self, *error):
-        await close_turn_agent(self.agent)
-        await self.double.__aexit__(*error)
+        await self.stack.aclose()
 
 
 def alarm_once(asked):
@@ -133,9 +135,8 @@ async def test_an_agent_that_starts_late_is_waited_for():
     async with AgentDouble() as placeholder:
         double.port = placeholder.port
     url = f"http://127.0.0.1:{double.port}"
-    agent = await build_turn_agent("eliza", url=url, env={}, clock=StartsTheDouble())
-    assert (await agent([MessageTurn("user", "Hi.")], [])).content == "Hi."
-    await close_turn_agent(agent)
+    async with opened_turn_agent("eliza", url=url, env={}, clock=StartsTheDouble()) as agent:
+        assert (await agent([MessageTurn("user", "Hi.")], [])).content == "Hi."
     await double.__aexit__(None, None, None)
 
 
@@ -185,3 +186,13 @@ async def test_malformed_settings_are_named(env, message):
 async def test_a_class_that_cannot_be_had_is_named(choice, message):
     with pytest.raises(ConfigError, match=message):
         await build_turn_agent(choice, env={}, clock=SystemClock())
+
+
+async def test_a_class_of_ones_own_gets_the_address_and_is_closed(tmp_path, monkeypatch):
+    lines = ["class Agent:", "    def __init__(self, url=''): self.url, self.closed = url, False"]
+    lines += ["    async def __call__(self, history, tool_manifest): ...", "    def close(self): self.closed = True"]
+    (tmp_path / "closing_adapter.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    async with opened_turn_agent("closing_adapter:Agent", url="http://a", env={}, clock=SystemClock()) as agent:
+        assert (agent.url, agent.closed) == ("http://a", False)
+    assert agent.closed

@@ -1,0 +1,40 @@
+"""Two errands over the phone: tools that come with the record, and a grader that compares calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from duologue.records.action import Side
+from duologue.records.event import Fault, ToolCalled
+from duologue.records.outcome import Cause, Verdict
+from duologue.toolkit.grading import GRADERS, Grade, Grader, GradingInput
+from duologue.toolkit.results import ToolResult
+from duologue.toolkit.tool import TOOL_FACTORIES, Tool, ToolKind
+
+DOMAIN = "errands"
+
+
+def build_tool(name: str, settings: Mapping[str, Any]) -> Tool:
+    """Return a tool that accepts anything."""
+    properties = settings["properties"]
+    return Tool(name, DOMAIN, Side.AGENT, ToolKind.GENERIC, settings["description"], _accept, properties)
+
+
+def _accept(state: Any, **arguments: Any) -> ToolResult:
+    return ToolResult({"ok": True})
+
+
+def grade(given: GradingInput) -> Grade:
+    """Pass when the calls are the expected ones, in order, and nothing broke."""
+    made = [[call.name, call.arguments] for call in given.trace.of(ToolCalled)]
+    faults = given.trace.of(Fault)
+    passed = None if faults else made == given.scenario.grading["calls"]
+    detail = f"{faults[0].error}: {faults[0].message}" if faults else f"called {made}"
+    cause = Cause.TRANSPORT if faults else None
+    verdict = Verdict(signal="calls", version=1, passed=passed, evaluable=not faults, cause=cause, reason=detail)
+    return Grade(passed, (verdict,), ("calls",), {"made": made}, detail, cause)
+
+
+TOOL_FACTORIES.register(DOMAIN, "record", build_tool, owner=__name__)
+GRADERS.register(DOMAIN, "calls", Grader(1, grade), owner=__name__)

@@ -1,0 +1,249 @@
+"""Attempts against turn agents, from the sound of the caller to the verdict."""
+
+import importlib
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from duologue.clock import SystemClock
+from duologue.config import TtsConfig
+from duologue.errors import ScenarioError, TranscriptionError
+from duologue.records.event import (
+    CallEnded,
+    ContextPulled,
+    Fault,
+    HeardText,
+    SpokenText,
+    ToolCalled,
+    UtteranceAnswered,
+    UtterancePlayed,
+)
+from duologue.records.outcome import Cause, OutcomeKind, StopReason
+from duologue.records.scenario import CatalogueOptions, FrozenUtterance
+from duologue.registry import load_domain
+from duologue.runner.observer import SilentObserver
+from duologue.runner.scenario import Attempt
+from duologue.runner.settings import RunSettings
+from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
+from duologue.speech.spoken import SpokenUtterances
+from duologue.speech.whisper import WhisperTranscriber
+from duologue.testing.agent_doubles import AgentDouble, Answer
+from duologue.toolkit.rules import CATALOGUES, RULES_NAME
+from duologue.trace.reader import load_trace
+from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
+from duologue.turn_agents.turn import MessageTurn
+
+DOMAIN_ROOT = Path(__file__).parents[1] / "recorded_domain"
+
+BASE_TYPED = '''
+from duologue.turn_agents.turn import MessageTurn
+
+
+class Agent:
+    """Knows the base turn only."""
+
+    async def __call__(self, history: list[MessageTurn], tool_manifest: list[dict]) -> MessageTurn:
+        spoken = [turn for turn in history if turn.role == "user"]
+        copied = [MessageTurn(turn.role, turn.content, tool_calls=turn.tool_calls) for turn in history]
+        if "alarm" in spoken[-1].content and copied[-1].role == "user":
+            call = {"id": "c1", "function": {"name": "set_alarm", "arguments": '{"time": "morning"}'}}
+            return MessageTurn("assistant", "", tool_calls=[call])
+        return MessageTurn(role="assistant", content="Done.")
+'''
+
+
+@pytest.fixture(scope="module")
+def errands():
+    """The scenarios of the recorded test domain by task id, loaded the way a user's own domain is."""
+    packages = [importlib.import_module(name) for name in ("scenarios", "tools", "sync")]
+    paths = [list(package.__path__) for package in packages]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DUOLOGUE_DOMAINS", str(DOMAIN_ROOT))
+        load_domain("errands")
+        scenarios = CATALOGUES.get("errands", RULES_NAME).load(CatalogueOptions())
+        yield {scenario.task_id: scenario for scenario in scenarios}
+    for package, before in zip(packages, paths, strict=True):
+        package.__path__[:] = before
+
+
+class Reads:
+    """Stands for a recognizer: the sound file is its text."""
+
+    name = "reads"
+
+    async def transcribe(self, audio, language):
+        if audio == b"noise":
+            raise TranscriptionError("reads: nothing but noise")
+        return audio.decode()
+
+    async def close(self):
+        pass
+
+
+def say(utterance):
+    return utterance.text.encode()
+
+
+async def attempt_at(folder, scenario, agent, *, transcriber=None, speak=say, **options):
+    """Run one attempt and return its result and its trace."""
+    setup = TurnSetup(agent, "double", transcriber or Reads(), speak=speak, **options)
+    runner = TurnAttemptRunner(RunSettings(), SystemClock(), SilentObserver(), setup=setup)
+    results = []
+    await runner.run(Attempt(scenario, folder / scenario.task_id, run_id="run"), results.append)
+    return results[0], load_trace(folder / scenario.task_id / "trace.jsonl")
+
+
+def expected_calls(errands):
+    """Return a script that makes the expected call of each user turn, and refuses where there is none."""
+
+    def answer(asked):
+        calls = errands[asked.task_id].grading["calls"]
+        if asked.is_after_tools:
+            return Answer("Done.")
+        due = calls[asked.user_turns - 1 : asked.user_turns]
+        names = {name.replace(".", "_"): name for name in asked.tools} | {name: name for name in asked.tools}
+        return Answer("" if due else "I cannot do that.", tuple((names[name.replace(".", "_")], a) for name, a in due))
+
+    return answer
+
+
+@asynccontextmanager
+async def opened(adapter, double):
+    async with opened_turn_agent(adapter, url=double.url, env={}, clock=SystemClock()) as agent:
+        yield agent
+
+
+async def said(history, tool_manifest):
+    return MessageTurn("assistant", "Good morning.")
+
+
+@pytest.mark.socket
+@pytest.mark.parametrize("adapter", ADAPTERS)
+async def test_an_agent_that_does_what_is_expected_passes_through_every_adapter(adapter, errands, tmp_path):
+    async with AgentDouble(expected_calls(errands)) as double, opened(adapter, double) as agent:
+        for scenario in errands.values():
+            result, _ = await attempt_at(tmp_path, scenario, agent)
+            assert result.outcome.kind is OutcomeKind.PASSED, result.outcome.detail
+    assert {asked.task_id for asked in double.asked} == set(errands)
+    assert len({asked.session_id for asked in double.asked}) == len(errands)
+
+
+@pytest.mark.socket
+@pytest.mark.speech
+async def test_spoken_errands_pass_through_recognition(errands, tmp_path, spoken, whisper):
+    async with AgentDouble(expected_calls(errands)) as double, opened("hermes", double) as agent:
+        for scenario in errands.values():
+            result, trace = await attempt_at(tmp_path, scenario, agent, transcriber=whisper, speak=spoken)
+            heard = [event.text.casefold() for event in trace.of(HeardText)]
+            assert heard == [utterance.transcript.casefold() for utterance in scenario.frozen_caller]
+            assert result.outcome.kind is OutcomeKind.PASSED and result.media_ms > 1000
+
+
+@pytest.fixture(scope="module")
+def whisper():
+    return WhisperTranscriber()
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    return SpokenUtterances(TtsConfig(), tmp_path_factory.mktemp("spoken"))
+
+
+async def test_a_class_typed_on_the_base_turn_works_unchanged(errands, tmp_path, monkeypatch):
+    (tmp_path / "my_adapter.py").write_text(BASE_TYPED)
+    monkeypatch.syspath_prepend(tmp_path)
+    agent = await build_turn_agent("my_adapter:Agent", env={}, clock=SystemClock())
+    result, _ = await attempt_at(tmp_path, errands["alarm"], agent)
+    assert result.outcome.kind is OutcomeKind.PASSED
+
+
+async def test_an_agent_that_does_nothing_fails_and_is_evaluable(errands, tmp_path):
+    result, _ = await attempt_at(tmp_path, errands["alarm"], said)
+    assert (result.outcome.kind, result.stop_reason) == (OutcomeKind.FAILED, StopReason.EXIT)
+
+
+async def test_the_trace_tells_what_was_said_heard_and_answered(errands, tmp_path):
+    _, trace = await attempt_at(tmp_path, errands["two_mails"], said)
+    kinds = (UtterancePlayed, SpokenText, HeardText, UtteranceAnswered)
+    told = [type(event).__name__ for event in trace.events if isinstance(event, kinds)]
+    turn = ["UtterancePlayed", "SpokenText", "HeardText", "SpokenText", "UtteranceAnswered"]
+    assert told == turn * 2
+    assert [event.index for event in trace.of(UtteranceAnswered)] == [0, 1]
+    assert [message["role"] for message in trace.last(ContextPulled).messages] == ["user", "assistant"] * 2
+
+
+async def test_the_record_hands_its_own_manifest_to_the_agent(errands, tmp_path):
+    seen = []
+
+    async def looks(history, tool_manifest):
+        seen.append(tool_manifest)
+        return MessageTurn("assistant", "Hm.")
+
+    await attempt_at(tmp_path, errands["alarm"], looks)
+    made, own = seen[0]
+    assert made["function"]["name"] == "set_alarm"
+    assert own == {"name": "mail.send", "parameters": {"type": "object", "properties": {"to": {"type": "any"}}}}
+
+
+async def test_at_the_cap_the_reply_is_missing_and_the_next_turn_goes_on(errands, tmp_path):
+    async def restless(history, tool_manifest):
+        return MessageTurn("assistant", "More.", tool_calls=[{"name": "set_alarm"}])
+
+    _, trace = await attempt_at(tmp_path, errands["two_mails"], restless)
+    assert [(event.text, event.tool_turns) for event in trace.of(UtteranceAnswered)] == [(None, 8), (None, 8)]
+    assert len(trace.of(ToolCalled)) == 16
+
+
+@pytest.mark.parametrize(
+    ("utterance", "error", "message"),
+    [
+        ({"transcript": "Hello."}, "TranscriptionError", "the utterance has no audio"),
+        ({"audio": "gone.wav"}, "FixtureError", "no file 'gone.wav'"),
+        ({"text": "noise"}, "TranscriptionError", "nothing but noise"),
+        ({"text": "  "}, "TranscriptionError", "reads returned a blank transcript"),
+    ],
+)
+async def test_an_utterance_that_is_not_understood_ends_the_attempt(errands, tmp_path, utterance, error, message):
+    scenario = errands["alarm"].model_copy(update={"frozen_caller": (FrozenUtterance(**utterance),)})
+    result, trace = await attempt_at(tmp_path, scenario, said)
+    fault = trace.last(Fault)
+    assert (fault.error, fault.cause, result.stop_reason) == (error, Cause.HARNESS, StopReason.FAULT)
+    assert message in fault.message and not trace.of(HeardText)
+    assert result.outcome.kind is OutcomeKind.NOT_EVALUABLE
+
+
+async def test_what_was_called_before_an_agent_broke_is_kept(errands, tmp_path):
+    async def breaks(history, tool_manifest):
+        if history[-1].role == "tool":
+            raise KeyError("weather")
+        return MessageTurn("assistant", "", tool_calls=[{"name": "set_alarm", "arguments": {"time": "morning"}}])
+
+    result, trace = await attempt_at(tmp_path, errands["alarm"], breaks)
+    assert (trace.last(Fault).error, trace.last(Fault).cause) == ("KeyError", Cause.TRANSPORT)
+    assert [call.name for call in trace.of(ToolCalled)] == ["set_alarm"]
+    assert trace.last(CallEnded).stop_reason is StopReason.FAULT
+    assert result.outcome.kind is OutcomeKind.NOT_EVALUABLE and "weather" in result.outcome.detail
+
+
+async def test_a_caller_that_is_a_bot_cannot_be_put_to_a_turn_agent(errands, tmp_path):
+    scenario = errands["alarm"].model_copy(update={"frozen_caller": None})
+    result, trace = await attempt_at(tmp_path, scenario, said)
+    assert trace.last(Fault).error == ScenarioError.__name__
+    assert "its caller is a bot" in result.outcome.detail
+
+
+async def test_the_files_of_an_attempt_are_those_of_a_call(errands, tmp_path):
+    await attempt_at(tmp_path, errands["alarm"], said)
+    folder = tmp_path / "alarm"
+    assert "agent: Good morning." in (folder / "conversation_log.txt").read_text()
+    context = json.loads((folder / "bot_logs_agent" / "llm_context.json").read_text())
+    assert context[0] == {"role": "user", "content": "Please set an alarm for tomorrow morning."}
+
+
+async def test_the_prompt_goes_along_only_when_it_is_asked_for(errands, tmp_path):
+    _, plain = await attempt_at(tmp_path / "plain", errands["alarm"], said)
+    _, prompted = await attempt_at(tmp_path / "prompted", errands["alarm"], said, sends_prompt=True)
+    assert plain.last(ContextPulled).messages[0]["role"] == "user"
+    assert prompted.last(ContextPulled).messages[0] == {"role": "system", "content": "Help the caller."}
