@@ -12,10 +12,12 @@
     ├── BotStateError          a bot's own pipeline is not in the state it has to be in
     ├── BotError               one bot, seen from the bridge (has ``side``, ``request_id``, ``retryable``)
     │   ├── BotUnavailable     cannot connect, or the connection ended
+    │   │   └── BotBusy        it serves somebody else (WebSocket close code 1013)
     │   ├── BotTimeout         no answer within the bound
     │   └── ProtocolViolation  an answer that the wire contract does not allow
     ├── ScenarioError          one attempt cannot be evaluated
     │   ├── InitializationFailed
+    │   ├── LoopTooLate        a call in real time that this machine could not keep up with
     │   └── ReconcileFailed
     ├── TranscriptionError     an utterance could not be turned into text
     ├── TurnAgentError         a turn agent could not be asked, or gave no usable turn
@@ -86,6 +88,10 @@ class BotUnavailable(BotError):
     retryable = True
 
 
+class BotBusy(BotUnavailable):
+    """The bot serves another client."""
+
+
 class BotTimeout(BotError):
     """The bot did not answer within the bound."""
 
@@ -102,6 +108,10 @@ class ScenarioError(DuologueError):
 
 class InitializationFailed(ScenarioError):
     """A side could not be put into the scenario's initial state."""
+
+
+class LoopTooLate(ScenarioError):
+    """The bridge fell behind real time by more than a call may."""
 
 
 class ReconcileFailed(ScenarioError):

@@ -45,6 +45,34 @@ def level_dbfs(pcm: bytes) -> float:
     return max(-120.0, 10.0 * float(np.log10(power))) if power > 0 else -120.0
 
 
+class StreamResampler:
+    """Chunks of any length, rate and channel count in, mono at one rate out; the filter runs on between chunks.
+
+    Args:
+        rate_hz: rate of what comes out.
+    """
+
+    def __init__(self, rate_hz: int = 16_000) -> None:
+        self.rate_hz = rate_hz
+        self._rate_in = rate_hz
+        self._filter: soxr.ResampleStream | None = None
+
+    def push(self, pcm: bytes, sample_rate_hz: int, num_channels: int = 1) -> bytes:
+        """Take a chunk and return what is ready; a filter holds back a few milliseconds until :meth:`flush`."""
+        ready = self.flush() if sample_rate_hz != self._rate_in else b""
+        self._rate_in = sample_rate_hz
+        if sample_rate_hz == self.rate_hz:
+            return ready + (pcm if num_channels == 1 else pcm_of(mono_floats(pcm, num_channels)))
+        if self._filter is None:
+            self._filter = soxr.ResampleStream(sample_rate_hz, self.rate_hz, 1, dtype="float32")
+        return ready + pcm_of(self._filter.resample_chunk(mono_floats(pcm, num_channels)))
+
+    def flush(self) -> bytes:
+        """Return what the filter still holds; the next chunk begins anew."""
+        held, self._filter = self._filter, None
+        return b"" if held is None else pcm_of(held.resample_chunk(np.zeros(0, dtype=np.float32), last=True))
+
+
 class TickResampler:
     """One direction of the call.
 

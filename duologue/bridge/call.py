@@ -12,12 +12,11 @@ from duologue.bridge.call_log import CallLog
 from duologue.bridge.conversation import Conversation, stop_reason_of
 from duologue.bridge.ending import final_state, pull_both
 from duologue.bridge.frozen_caller import FrozenCaller, Recording
-from duologue.bridge.party import Attempt, bot_sides, build_party
+from duologue.bridge.party import Attempt, build_party
 from duologue.bridge.peer import Peer
 from duologue.bridge.preparation import connect_both, prepare
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.settings import CallSettings, PlanPayload
-from duologue.bridge.state_sync import StateSync
 from duologue.clock import Clock
 from duologue.errors import BotError, InitializationFailed, ReconcileFailed
 from duologue.records.action import Side
@@ -69,7 +68,7 @@ class Call:
             raise ValueError(f"{scenario.name}: {len(utterances)} recordings do not fit its caller")
         self._caller = _frozen_caller(utterances, settings) if utterances else None
         held = peers or {}
-        parties = {side: build_party(side, settings, clock, held.get(side)) for side in bot_sides(scenario)}
+        parties = {side: build_party(side, settings, clock, held.get(side)) for side in scenario.bot_sides}
         self._attempt = Attempt(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
         self._shadows: Reconciler | None = None
         self._conversation: Conversation | None = None
@@ -106,9 +105,8 @@ class Call:
     async def _talk(self) -> StopReason:
         await connect_both(self._attempt)
         self._shadows = await prepare(self._attempt)
-        sync = StateSync(self._attempt, self._shadows)
         self._recording = RecordingWriter(self._folder / RECORDING_NAME, self._attempt.settings.sample_rate_hz)
-        self._conversation = Conversation(self._attempt, sync, self._recording, self._caller, self._on_tick)
+        self._conversation = Conversation(self._attempt, self._shadows, self._recording, self._caller, self._on_tick)
         return await self._conversation.run()
 
     def _end(self, reason: StopReason) -> None:

@@ -1,8 +1,8 @@
 """One connection to one bot: the only place that opens a client socket.
 
 A single reader task sorts what comes in: answers go to the request that waits for them, an audio frame
-ends the open grant, everything else queues for the grant in which it arrived. Sending is done by the
-caller's task only. The first failure is kept; everything that waits, or is asked later, raises it.
+ends the open grant, everything else queues for the grant in which it arrived. The first failure is kept;
+everything that waits, or is asked later, raises it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 
 from duologue import __version__
 from duologue.clock import Clock
-from duologue.errors import BotError, BotTimeout, BotUnavailable, ProtocolViolation
+from duologue.errors import BotBusy, BotError, BotTimeout, BotUnavailable, ProtocolViolation
 from duologue.protocol import messages
 from duologue.protocol.codec import decode, encode
 from duologue.protocol.messages import (
@@ -45,10 +45,15 @@ Inbound = RtviMessage | InterruptionMark | StrayAnswer
 
 @dataclass(frozen=True, slots=True)
 class TickReply:
-    """What a bot gave for one grant: its sound, and before it its messages in order."""
+    """What a bot gave for one grant: its sound, and before it its messages in order.
+
+    ``has_more``: it has sent further sound already. ``lag_ms``: how late it says it is.
+    """
 
     audio: AudioChunk
     inbound: tuple[Inbound, ...]
+    has_more: bool = False
+    lag_ms: int = 0
 
 
 class BotConnection:
@@ -184,6 +189,11 @@ class BotConnection:
         """Return what arrived since the last grant, without taking it."""
         return tuple(self._inbound)
 
+    def _reopen(self) -> None:
+        """Forget a connection that ended, so that :meth:`open` may be called again."""
+        self._socket = self._reader = self._failure = None
+        self._inbound.clear()
+
     async def close(self) -> None:
         """Close the connection; bounded to about a second."""
         if self._reader is not None:
@@ -292,7 +302,7 @@ class BotConnection:
         if error.sent is not None and error.sent.code == _MESSAGE_TOO_BIG:
             return self._violation(f"the {self.side} bot sent a message larger than {MAX_MESSAGE_BYTES} bytes")
         if error.rcvd is not None and error.rcvd.code == _TRY_AGAIN_LATER:
-            return BotUnavailable(f"the {self.side} bot at {self.url} is busy with another client", side=self.side)
+            return BotBusy(f"the {self.side} bot at {self.url} is busy with another client", side=self.side)
         return BotUnavailable(f"the {self.side} bot at {self.url} ended the connection ({error})", side=self.side)
 
     def _refused(self, status: int) -> ProtocolViolation:
@@ -323,7 +333,7 @@ def lockstep_problem(side: Side, url: str, about: BotAbout) -> str:
         spoken = about.transport or "none"
         return (
             f"the {side} bot at {url} does not offer the lock-step transport (it names: {spoken}); "
-            "set transport.type: lockstep in its YAML file"
+            "set transport.type: lockstep in its YAML file, or pass --bot-protocol realtime"
         )
     wanted: Mapping[str, int] = {"frame_ms": messages.TICK_MS, "audio_in_hz": SAMPLE_RATE_HZ}
     for key, value in wanted.items():

@@ -10,15 +10,19 @@ from duologue.audio.recording import RecordingWriter
 from duologue.bridge.bot_events import action_data
 from duologue.bridge.connection import Inbound, TickReply
 from duologue.bridge.exit_drain import BotActivity, CallEnd
+from duologue.bridge.foreign_tools import ForeignTools, ToolRequest, parse_tool_call
 from duologue.bridge.frozen_caller import FrozenCaller
 from duologue.bridge.party import Attempt, Party
-from duologue.bridge.reconcile import Write, parse_write
+from duologue.bridge.realtime import RealtimeConnection
+from duologue.bridge.realtime_pacing import Pacer
+from duologue.bridge.realtime_work import BackgroundWork, Job
+from duologue.bridge.reconcile import Reconciler, Write, parse_write
 from duologue.bridge.state_sync import StateSync
 from duologue.errors import BotError, BotUnavailable, ProtocolViolation, ReconcileFailed
 from duologue.protocol.messages import TICK_MS, RtviMessage
 from duologue.protocol.requests import Stray, StrayAnswer
 from duologue.records.action import Side
-from duologue.records.event import CallStarted, ExitRequested, Interrupted
+from duologue.records.event import CallStarted, ExitRequested, Interrupted, LoopTimed
 from duologue.records.outcome import StopReason
 
 
@@ -31,13 +35,16 @@ class Conversation:
     def __init__(
         self,
         attempt: Attempt,
-        sync: StateSync,
+        shadows: Reconciler,
         recording: RecordingWriter,
         caller: FrozenCaller | None = None,
         on_tick: Callable[[int], None] | None = None,
     ) -> None:
         self._attempt = attempt
-        self._sync = sync
+        self._sync = StateSync(attempt, shadows)
+        self._tools = ForeignTools(attempt, shadows, self._sync)
+        self._background: BackgroundWork | None = None
+        self._pacer: Pacer | None = None
         self._recording = recording
         self._caller = caller
         self._on_tick = on_tick
@@ -56,20 +63,42 @@ class Conversation:
         Raises:
             BotError: a side died, hung, or broke the protocol.
             ReconcileFailed: the databases could not be kept equal.
+            LoopTooLate: a call in real time could not be kept on time.
         """
-        kick_off = self._attempt.settings.kick_off if self._caller is None else ""
-        if kick_off:
-            await self._agent.connection.send_text(kick_off)
-        self._attempt.log.write(CallStarted(kick_off=kick_off))
-        started = self._attempt.clock.monotonic()
+        settings, clock = self._attempt.settings, self._attempt.clock
+        self._kick_off = settings.kick_off if self._caller is None else ""
+        self._attempt.log.write(CallStarted(kick_off=self._kick_off))
+        if not settings.is_realtime:
+            self._pacer = Pacer(clock) if settings.is_paced else None
+            return await self._converse(kick_off_ms=0)
+        self._pacer = Pacer(clock, settings.realtime)
+        try:
+            async with BackgroundWork() as self._background:
+                reason = await self._converse(kick_off_ms=round(settings.realtime.kick_off_after_s * 1000))
+                await self._background.finish()
+                self._pacer.finish()
+                return reason
+        finally:
+            self._log_timing(self._pacer)
+
+    async def _converse(self, *, kick_off_ms: int) -> StopReason:
         while True:
+            if self._kick_off and self.media_ms >= kick_off_ms:
+                await self._agent.connection.send_text(self._kick_off)
+                self._kick_off = ""
             await self._tick()
             reason = self._decide()
             if reason is not None:
                 return reason
-            if self._attempt.settings.pace == "wall":
-                ahead = started + self.media_ms / 1000 - self._attempt.clock.monotonic()
-                await self._attempt.clock.sleep(max(ahead, 0.0))
+            if self._pacer is not None:
+                await self._pacer.wait(self.media_ms)
+
+    def _log_timing(self, pacer: Pacer) -> None:
+        parties = self._attempt.parties.items()
+        gaps = {side: peer.gaps for side, party in parties if isinstance(peer := party.connection, RealtimeConnection)}
+        self._attempt.log.write(
+            LoopTimed(ticks=pacer.ticks, late_ticks=pacer.late_ticks, max_lag_ms=pacer.max_lag_ms, gaps=gaps)
+        )
 
     def _decide(self) -> StopReason | None:
         user = BotActivity() if self._caller is not None else self._attempt.party(Side.USER).activity
@@ -98,13 +127,32 @@ class Conversation:
         self._recording.append(to_agent, to_user)
         self.media_ms += TICK_MS
         writes: list[Write] = []
+        calls: list[ToolRequest] = []
         for party in self._attempt.parties.values():
-            self._take_messages(party, replies[party.side].inbound, writes)
+            self._take_messages(party, replies[party.side].inbound, writes, calls)
             self._take_sound(party, replies[party.side])
-        if writes:
-            await self._sync.settle(writes)
+        if writes or calls:
+            await self._do(lambda: self._settle(writes, calls))
+        if self._background is not None:
+            self._background.check()
         if self._on_tick is not None:
             self._on_tick(self.media_ms)
+
+    async def _do(self, job: Job) -> None:
+        """Do a job before the next tick, or beside the ticks of a call in real time."""
+        if self._background is not None:
+            self._background.add(job)
+        else:
+            await job()
+
+    async def _settle(self, writes: list[Write], calls: list[ToolRequest]) -> None:
+        if writes:
+            await self._sync.settle(writes)
+        for call in calls:
+            has_ended = await self._tools.run(call)
+            self._attempt.party(call.side).activity.open_tools.discard(call.call_id)
+            if has_ended and call.side is Side.AGENT:
+                self._end.request_exit(self.media_ms)
 
     async def _grant(self, heard: Mapping[Side, bytes]) -> dict[Side, TickReply]:
         parties = self._attempt.parties
@@ -136,8 +184,13 @@ class Conversation:
         except ValueError as error:
             raise ProtocolViolation(f"the {party.side} bot sent {error}", side=party.side) from error
         party.activity.hear(level_dbfs(party.said), TICK_MS)
+        party.activity.has_unplayed = reply.has_more
+        if reply.lag_ms and self._pacer is not None:
+            self._pacer.note_lag(reply.lag_ms, f"the {party.side} bot")
 
-    def _take_messages(self, party: Party, inbound: tuple[Inbound, ...], writes: list[Write]) -> None:
+    def _take_messages(
+        self, party: Party, inbound: tuple[Inbound, ...], writes: list[Write], calls: list[ToolRequest]
+    ) -> None:
         was_busy = party.activity.is_busy
         was_interrupted = False
         for item in inbound:
@@ -145,6 +198,11 @@ class Conversation:
             party.activity.observe(item)
             if (data := action_data(item)) is not None:
                 writes.append(parse_write(party.side, data))
+                continue
+            if party.about.has_harness_tools and (call := parse_tool_call(party.side, item)) is not None:
+                if self._tools.admit(call):
+                    party.activity.open_tools.add(call.call_id)
+                    calls.append(call)
                 continue
             for event in party.events.translate(item):
                 if isinstance(event, Interrupted):

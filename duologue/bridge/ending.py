@@ -14,6 +14,7 @@ from duologue.protocol.replies import Summary, parse_context, parse_summary
 from duologue.records.action import Side
 from duologue.records.event import ContextPulled, FinalState, SummaryPulled
 from duologue.records.outcome import Cause
+from duologue.state.canonical import contract_hash
 
 
 async def pull_both(attempt: Attempt, shadows: Reconciler) -> None:
@@ -22,7 +23,10 @@ async def pull_both(attempt: Attempt, shadows: Reconciler) -> None:
     for side in attempt.sides:
         if attempt.party(side).connection.is_usable:
             await _pull_context(attempt, side)
-            await _pull_summary(attempt, shadows, side, compare=not had_fault)
+            if attempt.party(side).about.has_harness_tools:
+                attempt.log.write(_own_summary(attempt, shadows, side))
+            else:
+                await _pull_summary(attempt, shadows, side, compare=not had_fault)
 
 
 def final_state(shadows: Reconciler) -> FinalState:
@@ -68,6 +72,19 @@ async def _pull_summary(attempt: Attempt, shadows: Reconciler, side: Side, *, co
     )
     if compare:
         _compare(attempt, shadows, side, summary)
+
+
+def _own_summary(attempt: Attempt, shadows: Reconciler, side: Side) -> SummaryPulled:
+    """Return what the harness knows of a side whose database is its own."""
+    state = shadows.dual.side(side)
+    actions = [action.model_dump(mode="json", exclude_none=True) for action in shadows.streams[side]]
+    return SummaryPulled(
+        side=side,
+        actions=_without_epoch(actions, attempt.epoch),
+        db_hash=contract_hash(state.db),
+        digest=state.digest(),
+        db=state.db if attempt.scenario.db_state_assertions else None,
+    )
 
 
 def _parsed_summary(side: Side, request_id: str, d: Any) -> Summary:

@@ -26,6 +26,7 @@ class BotActivity:
     open_tools: set[str] = field(default_factory=set)
     quiet_ms: int = 0
     is_audible: bool = False
+    has_unplayed: bool = False
 
     def observe(self, item: RtviMessage | InterruptionMark | StrayAnswer) -> None:
         """Take one message into account."""
@@ -47,7 +48,7 @@ class BotActivity:
     @property
     def is_done(self) -> bool:
         """Whether nothing is under way and the sound has been quiet for long enough."""
-        busy = self.is_speaking or self.is_thinking or self.is_voicing or self.open_tools
+        busy = self.is_speaking or self.is_thinking or self.is_voicing or self.open_tools or self.has_unplayed
         return not busy and self.quiet_ms >= QUIET_MS
 
     def _observe(self, message: RtviMessage) -> None:

@@ -13,6 +13,7 @@ from duologue.bridge.call_log import CallLog
 from duologue.bridge.connection import BotConnection
 from duologue.bridge.exit_drain import BotActivity
 from duologue.bridge.peer import Peer
+from duologue.bridge.realtime import RealtimeConnection
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
 from duologue.protocol.replies import BotAbout
@@ -63,14 +64,16 @@ class Attempt:
 
 def build_party(side: Side, settings: CallSettings, clock: Clock, peer: Peer | None = None) -> Party:
     """Return a side that is not connected yet; a bot holds it, unless somebody else does."""
-    connection = peer or BotConnection(side, settings.url(side), clock, token=settings.token)
+    connection = peer or _bot(side, settings, clock)
     resampler = TickResampler(settings.sample_rate_hz)
     return Party(side, connection, resampler, BotEvents(side), said=resampler.silence)
 
 
-def bot_sides(scenario: Scenario) -> tuple[Side, ...]:
-    """Return the sides that take part as bots."""
-    return tuple(Side) if scenario.frozen_caller is None else (Side.AGENT,)
+def _bot(side: Side, settings: CallSettings, clock: Clock) -> Peer:
+    url, token = settings.url(side), settings.token
+    if settings.is_realtime:
+        return RealtimeConnection(side, url, clock, settings.realtime, token=token)
+    return BotConnection(side, url, clock, token=token)
 
 
 async def on_sides(sides: Iterable[Side], work: Callable[[Side], Awaitable[T]]) -> dict[Side, T]:

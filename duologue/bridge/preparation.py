@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.bridge.connection import lockstep_problem
+from duologue.bridge.foreign_tools import tool_schemas
 from duologue.bridge.party import Attempt, on_sides
 from duologue.bridge.reconcile import Reconciler, build_reconciler, initial_payload
 from duologue.bridge.state_sync import StateSync
@@ -16,6 +17,7 @@ from duologue.protocol.messages import ControlRequest, RtviMessage
 from duologue.protocol.replies import Report, Summary, parse_flag, parse_report, parse_summary
 from duologue.records.action import Side
 from duologue.records.event import BotReady, InitialState, Prepared
+from duologue.state.canonical import contract_hash
 
 PREPARE_ORDER = (Side.USER, Side.AGENT)
 INITIALIZE_ORDER = (Side.AGENT, Side.USER)
@@ -56,7 +58,7 @@ async def prepare(attempt: Attempt) -> Reconciler:
     for side in _present(attempt, PREPARE_ORDER):
         await _flag(attempt, side, _prompt_request(attempt, side))
     digests, deltas = shadows.first_pushes()
-    for side in _present(attempt, INITIALIZE_ORDER):
+    for side in _hosting(attempt, INITIALIZE_ORDER):
         full = shadows.full_state(side) if deltas is None and shadows.has_state(side) else None
         report = await _initialize(attempt, side, full)
         _check_initial_digest(shadows, side, report, digests[side])
@@ -64,7 +66,10 @@ async def prepare(attempt: Attempt) -> Reconciler:
     if deltas is not None:
         await sync.push_first(deltas)
     for side in attempt.sides:
-        await _read_back(attempt, shadows, side)
+        if attempt.party(side).about.has_harness_tools:
+            _take_over(attempt, shadows, side)
+        else:
+            await _read_back(attempt, shadows, side)
     agent, user = shadows.dual.side(Side.AGENT), shadows.dual.side(Side.USER)
     attempt.log.write(
         InitialState(agent_db=agent.db, user_db=user.db, agent_memory=agent.memory, user_memory=user.memory)
@@ -92,6 +97,10 @@ def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
         "profile": scenario.profile,
         "facts": scenario.side(side).facts,
     }
+    if side is Side.AGENT and scenario.max_tool_turns is not None:
+        payload["max_tool_turns"] = scenario.max_tool_turns
+    if side is Side.AGENT and scenario.frozen_caller is not None:
+        payload["language"] = scenario.frozen_caller[0].language
     wants_plan = side is Side.AGENT and attempt.party(side).about.plan
     if attempt.plan is not None and wants_plan and attempt.settings.send_plan:
         payload.update(attempt.plan.fields())
@@ -100,7 +109,7 @@ def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
 
 def _check_capabilities(attempt: Attempt, side: Side) -> None:
     about, url = attempt.party(side).about, attempt.settings.url(side)
-    if problem := lockstep_problem(side, url, about):
+    if not attempt.settings.is_realtime and (problem := lockstep_problem(side, url, about)):
         raise ProtocolViolation(problem, side=side)
     scenario = attempt.scenario
     needs_tools = scenario.user_needs_tools if side is Side.USER else bool(scenario.agent.resources.tools)
@@ -114,7 +123,27 @@ def _check_capabilities(attempt: Attempt, side: Side) -> None:
 def _prompt_request(attempt: Attempt, side: Side) -> ControlRequest:
     spec = attempt.scenario.side(side)
     payload = scenario_payload(attempt, side)
-    return messages.update_system_prompt(spec.prompt, spec.resources.tools, attempt.scenario.domain, payload)
+    schemas = tool_schemas(attempt.scenario, side) if attempt.party(side).about.has_harness_tools else None
+    return messages.update_system_prompt(spec.prompt, spec.resources.tools, attempt.scenario.domain, payload, schemas)
+
+
+def _hosting(attempt: Attempt, order: Sequence[Side]) -> list[Side]:
+    """Return the bots that have their database themselves."""
+    return [side for side in _present(attempt, order) if not attempt.party(side).about.has_harness_tools]
+
+
+def _take_over(attempt: Attempt, shadows: Reconciler, side: Side) -> None:
+    """Log the initial state of a side whose database is the harness's own: nothing in it is reported by the bot."""
+    spec = attempt.scenario.side(side)
+    attempt.log.write(
+        Prepared(
+            side=side,
+            prompt_digest=prompt_digest(spec.prompt),
+            tools=tuple(sorted(spec.resources.tools)),
+            digest=shadows.shadow_digest(side),
+            self_reported=False,
+        )
+    )
 
 
 async def _flag(attempt: Attempt, side: Side, control: ControlRequest) -> None:
@@ -189,6 +218,13 @@ def _check_read_back(
         raise InitializationFailed(f"the {side} bot is in another epoch ({summary.epoch[:60]})")
     if shadows.is_watched(side) and summary.digest != shadows.shadow_digest(side):
         raise ReconcileFailed(f"the {side} bot's database differs from its shadow after the first sync")
+    if summary.digest is None and summary.db_hash is not None and shadows.has_state(side):
+        expected_hash = contract_hash(shadows.dual.side(side).db)
+        if summary.db_hash != expected_hash:
+            raise InitializationFailed(
+                f"the {side} bot's db_hash {summary.db_hash[:12]} is not the hash of the scenario's initial database "
+                f"({(expected_hash or 'none')[:12]})"
+            )
 
 
 async def _request(attempt: Attempt, side: Side, control: ControlRequest) -> Any:

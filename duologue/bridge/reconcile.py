@@ -15,6 +15,7 @@ from duologue.records.scenario import Scenario
 from duologue.state.side_state import SideState
 from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.initialization import initialize
+from duologue.toolkit.results import ToolOutcome
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas
 
 _ACTION_KEYS = frozenset(RecordedAction.model_fields)
@@ -135,6 +136,17 @@ class Reconciler:
         if action.result is not None and outcome.value != action.result:
             return f"the result of {action.name} differs from the shadow's"
         return ""
+
+    def perform(self, side: Side, name: str, arguments: dict[str, Any]) -> ToolOutcome:
+        """Run a tool on the shadow of a side whose database is the harness's own.
+
+        Raises:
+            RegistryError: there is no such tool.
+        """
+        outcome = self.dual.invoke(side, name, arguments)
+        if outcome.is_recorded:
+            self.streams[side].append(self.dual.ledgers[side].actions[-1])
+        return outcome
 
     def sync(self) -> Deltas:
         """Reconcile the shadows after writes and return what each bot must change.

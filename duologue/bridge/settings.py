@@ -9,6 +9,28 @@ from typing import Any, Literal
 from duologue.protocol.messages import SAMPLE_RATE_HZ
 from duologue.records.action import ReferenceAction, Side
 
+BotProtocol = Literal["lockstep", "realtime"]
+
+
+@dataclass(frozen=True, slots=True)
+class RealtimeSettings:
+    """How bots are met in real time.
+
+    ``frame_ms`` is the length of an audio frame toward a bot. A bot's sound is played ``jitter_ms`` after it came in.
+    A call is given up when the bridge is ``max_lag_ms`` late, or a bot says that it is, and does not count when more
+    than ``max_late_share`` of the frames left more than ``jitter_ms`` late. ``kick_off_after_s``: how long after the
+    start of the call. A bot that is busy is asked ``busy_attempts`` times, first after ``busy_wait_s``, then after
+    twice as long each time.
+    """
+
+    frame_ms: int = 20
+    jitter_ms: int = 80
+    max_lag_ms: int = 250
+    max_late_share: float = 0.02
+    kick_off_after_s: float = 1.0
+    busy_attempts: int = 5
+    busy_wait_s: float = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
@@ -37,6 +59,18 @@ class CallSettings:
     caller_patience_s: float = 5.0
     sample_rate_hz: int = SAMPLE_RATE_HZ
     send_plan: bool = True
+    protocol: BotProtocol = "lockstep"
+    realtime: RealtimeSettings = RealtimeSettings()
+
+    @property
+    def is_realtime(self) -> bool:
+        """Whether bots are met on wall time, whatever they offer."""
+        return self.protocol == "realtime"
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether the call takes as long as it lasts."""
+        return self.is_realtime or self.pace == "wall"
 
     def url(self, side: Side) -> str:
         """Return the address of one bot."""

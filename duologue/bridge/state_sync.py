@@ -30,7 +30,7 @@ class StateSync:
             ReconcileFailed: a side did not take its delta.
         """
         for side in Side:
-            if deltas.side(side):
+            if deltas.side(side) and not self._is_ours(side):
                 await self._push(side, deltas.side(side))
 
     async def settle(self, writes: Sequence[Write]) -> None:
@@ -50,6 +50,15 @@ class StateSync:
                 await self._release(accepted, [str(error)])
             raise
         await self._release(accepted, [])
+
+    async def carry_over(self, side: Side) -> None:
+        """Bring the other side up to date after a write on a database that is the harness's own.
+
+        Raises:
+            ReconcileFailed: the databases could not be kept equal.
+            BotError: a connection failed.
+        """
+        await self._reconcile({side}, set())
 
     def check(self, side: Side, digest: str | None, *, repaired: bool = False) -> bool:
         """Compare a bot's digest with its shadow's and log it; True when equal or when there is none to compare."""
@@ -83,12 +92,19 @@ class StateSync:
     async def _reconcile(self, acted: set[Side], dirty: set[Side]) -> None:
         deltas = self._shadows.sync()
         for side in Side:
+            if self._is_ours(side):
+                continue
             if side in dirty:
                 await self._repair(side)
             elif deltas.side(side):
                 await self._push(side, deltas.side(side))
             elif side not in acted and self._shadows.is_watched(side):
                 await self._verify(side)
+
+    def _is_ours(self, side: Side) -> bool:
+        """Whether the database of ``side`` is the harness's own, so that there is no bot to tell."""
+        party = self._attempt.parties.get(side)
+        return party is not None and party.about.has_harness_tools
 
     async def _push(self, side: Side, delta: Delta) -> None:
         control = messages.apply_sync_delta(self._attempt.scenario.domain, delta, self._attempt.epoch)

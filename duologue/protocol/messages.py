@@ -92,16 +92,22 @@ def reset() -> ControlRequest:
 
 
 def update_system_prompt(
-    prompt: str, tools: Mapping[str, Any], tool_domain: str, scenario: Mapping[str, Any]
+    prompt: str,
+    tools: Mapping[str, Any],
+    tool_domain: str,
+    scenario: Mapping[str, Any],
+    tool_schemas: Sequence[Mapping[str, Any]] | None = None,
 ) -> ControlRequest:
-    """Begin a new scenario on a bot; the result is a flag."""
-    fields = {
+    """Begin a new scenario on a bot; the result is a flag. ``tool_schemas`` go to one that does not host the tools."""
+    fields: dict[str, Any] = {
         "prompt": prompt,
         "tools": json.dumps(tools),
         "add_suffix": False,
         "tool_domain": tool_domain,
         "scenario": json.dumps(scenario),
     }
+    if tool_schemas is not None:
+        fields["tool_schemas"] = [dict(schema) for schema in tool_schemas]
     return ControlRequest("update_system_prompt", fields)
 
 
@@ -126,6 +132,11 @@ def get_scenario_summary(*, include_db: bool) -> ControlRequest:
 def get_context_history() -> ControlRequest:
     """Ask for the bot's LLM context."""
     return ControlRequest("get_context_history")
+
+
+def tool_result(call_id: str, name: str, result: Any) -> ControlRequest:
+    """Give a bot the result of a tool call that it forwarded; the result of the request is a flag."""
+    return ControlRequest("tool-result", {"id": call_id, "name": name, "result": result})
 
 
 def release_action(epoch: str, seq: int, errors: Sequence[str] = ()) -> ControlRequest:

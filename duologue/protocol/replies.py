@@ -10,6 +10,8 @@ from duologue.protocol.codec import parse_json
 from duologue.protocol.messages import LOCKSTEP, MAX_MESSAGE_BYTES, SAMPLE_RATE_HZ
 
 _MAX_TICK_S = 600
+HARNESS_TOOLS = "harness"
+"""The value of the capability ``tools`` of a bot that forwards its tool calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class BotAbout:
 
     ``max_tick_s`` is the longest wall time that one grant may take it (a bot whose model is slow names it).
     ``ends_call``: its exit ends the call on the user side too; no bot's does.
+    ``has_harness_tools``: it forwards its tool calls, and the harness owns its database.
     """
 
     version: str
@@ -30,6 +33,7 @@ class BotAbout:
     plan: bool = False
     max_tick_s: float = 0.0
     ends_call: bool = False
+    has_harness_tools: bool = False
 
     @property
     def is_lockstep(self) -> bool:
@@ -79,6 +83,7 @@ def parse_bot_ready(data: Any) -> BotAbout:
         barrier=bool(given.get("barrier", False)),
         plan=bool(given.get("plan", False)),
         max_tick_s=_seconds(given.get("max_tick_s", 0.0), "max_tick_s"),
+        has_harness_tools=given.get("tools") == HARNESS_TOOLS,
     )
 
 

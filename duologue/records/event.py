@@ -247,6 +247,20 @@ class ProtocolNote(EventBase):
     note: str
 
 
+class LoopTimed(EventBase):
+    """How well a call in real time was kept: times are wall time and not reproducible.
+
+    ``late_ticks``: frames that left later than the bots' jitter buffer allows. ``gaps``: how often the sound of a
+    bot came too late, within its speech.
+    """
+
+    event: Literal["loop_timed"] = "loop_timed"
+    ticks: int
+    late_ticks: int
+    max_lag_ms: int
+    gaps: dict[Side, int] = Field(default_factory=dict)
+
+
 class CallEnded(EventBase):
     """The last grant. ``wall_ms`` is real time from prepare to here; not reproducible."""
 
@@ -317,6 +331,7 @@ Event = Annotated[
     | BotMessage
     | Fault
     | ProtocolNote
+    | LoopTimed
     | CallEnded
     | SummaryPulled
     | ContextPulled
