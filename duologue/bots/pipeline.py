@@ -64,6 +64,7 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
             "tool_calling": config.llm.enable_tool_calling,
             "barrier": True,
             "brain": config.llm.type,
+            "stt": f"{config.stt.type}:{config.stt.model}",
             "plan": config.llm.wants_plan,
         },
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from duologue.cli.judge_options import with_due_judge
 from duologue.cli.listing import print_domains, print_names
 from duologue.cli.logging_setup import quiet_libraries, run_log
 from duologue.cli.options import (
@@ -23,15 +24,22 @@ from duologue.cli.options import (
     Options,
     parse_options,
 )
-from duologue.cli.progress import PLAIN_WIDTH, LiveProgress, PlainProgress, print_final
+from duologue.cli.progress import PLAIN_WIDTH, LiveProgress, PlainProgress, print_final, print_summaries
 from duologue.clock import Clock, SystemClock
 from duologue.errors import DuologueError
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
-from duologue.runner.build import apply_run_settings, build_scenarios, check_scenarios, demo_names
+from duologue.reports.run_files import load_results
+from duologue.runner.build import (
+    apply_run_settings,
+    build_scenarios,
+    check_adapter,
+    check_scenarios,
+    demo_names,
+    judged_scenarios,
+)
 from duologue.runner.folders import create_run_dir, write_run_args
-from duologue.runner.launch import launched_bots
 from duologue.runner.observer import RunObserver, SilentObserver
 from duologue.runner.settings import RunSettings
 
@@ -77,29 +85,34 @@ def _evaluate(argv: Sequence[str], options: Options) -> int:
         raise OptionError("no scenario to run", EXIT_USAGE)
     scenarios = apply_run_settings(scenarios, options.run)
     check_scenarios(scenarios)
+    if options.run.adapter is not None:
+        check_adapter(scenarios)
+    options = replace(options, run=with_due_judge(options.run, options.parsed, judged_scenarios(scenarios)))
     return _run(argv, options, scenarios, console)
 
 
 def _run(argv: Sequence[str], options: Options, scenarios: Sequence[Scenario], console: Console) -> int:
     # Imported here, so that --help, --list and bad options answer at once.
     from duologue.runner.batch import Batch
+    from duologue.runner.run_reports import write_run_reports
 
     clock = SystemClock()
     started = clock.utc_now()
     run_dir = create_run_dir(options.run.output_dir, started)
     names = [scenario.name for scenario in scenarios]
     write_run_args(run_dir, started=started, argv=argv, parsed=options.parsed, names=names)
-    batch = Batch.plan(scenarios, run_dir, seed=options.run.seed)
+    batch = Batch.plan(scenarios, run_dir, seed=options.run.seed, trials=options.run.trials)
     is_stopped = False
     with run_log(run_dir):
         try:
             with _observer(options, console, clock) as observer:
-                observer.run_started(run_dir, len(scenarios))
+                observer.run_started(run_dir, len(batch.attempts))
                 asyncio.run(_conduct(options.run, batch, observer, clock))
         except (KeyboardInterrupt, asyncio.CancelledError):
             is_stopped = True
     if batch.results:
         print_final(console, run_dir, batch.results, batch.folders)
+        print_summaries(console, write_run_reports(run_dir, load_results(run_dir)))
     if is_stopped:
         _print_error(f"stopped; what was finished is in {run_dir}")
         return EXIT_INTERRUPTED
@@ -117,19 +130,13 @@ def exit_code(results: Sequence[ScenarioResult]) -> int:
 
 async def _conduct(settings: RunSettings, batch: Batch, observer: RunObserver, clock: Clock) -> None:
     """Run the batch; a polite signal to this process ends it like Ctrl-C."""
-    from duologue.runner.scenario import AttemptRunner
+    from duologue.runner.conduct import conduct
 
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    judge = await _ready_judge(settings, clock)
-    if settings.launch is None:
-        await batch.run(AttemptRunner(settings, clock, observer, judge=judge))
-        return
-    async with launched_bots(settings.launch, batch.run_dir, token=settings.token) as bots:
-        reached = replace(settings, agent_url=bots.agent.url, user_url=bots.user.url)
-        await batch.run(AttemptRunner(reached, clock, observer, ensure_bots=bots.ensure_running, judge=judge))
+    await conduct(settings, batch, observer, clock, await _ready_judge(settings, clock))
 
 
 async def _ready_judge(settings: RunSettings, clock: Clock) -> Judge | None:

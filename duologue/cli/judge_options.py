@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from duologue.cli.option_values import number, whole
+from duologue.errors import ConfigError
+from duologue.runner.settings import RunSettings
 from duologue.scoring.judge_settings import Compaction, JudgeSettings
 
 DEFAULT_MODEL = "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
 CACHE_FOLDER = "judge_cache"
+CEREBRAS_URL = "https://api.cerebras.ai/v1"
+CEREBRAS_MODEL = "gpt-oss-120b"
 
 _SPEC = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)")
 
@@ -21,6 +27,9 @@ def add_judge_flags(parser: argparse.ArgumentParser, *, title: str = "judge (off
     """Add the flags of a judge as a group of their own."""
     group = parser.add_argument_group(title)
     group.add_argument("--judge-url", type=_url, default="", metavar="URL", help="chat completions endpoint")
+    group.add_argument(
+        "--no-judge", action="store_true", help="leave out what only a judge can tell, in domains that want one"
+    )
     group.add_argument("--judge-model", default=DEFAULT_MODEL, metavar="NAME", help="(%(default)s)")
     group.add_argument("--judge-api-key", metavar="KEY", help="better kept in the environment")
     group.add_argument(
@@ -97,6 +106,28 @@ def judge_settings(
         compaction=compaction if args.judge_compact_context else None,
         attempts=args.judge_attempts,
     )
+
+
+def with_due_judge(
+    run: RunSettings, parsed: Mapping[str, Any], due: Sequence[str], env: Mapping[str, str] | None = None
+) -> RunSettings:
+    """Return the settings with the judge of the environment, when scenarios are ``due`` for one that no flag names.
+
+    Raises:
+        ConfigError: there is none, and ``--no-judge`` was not given.
+    """
+    env = os.environ if env is None else env
+    if run.judge is not None or not due or parsed["no_judge"]:
+        return run
+    key = env.get("CEREBRAS_API_KEY", "").strip()
+    if not key:
+        raise ConfigError(
+            f"{len(due)} of the scenarios need a judge, {due[0]} is the first; give --judge-url, export "
+            "CEREBRAS_API_KEY, or leave their judged part out with --no-judge"
+        )
+    url = (env.get("CEREBRAS_BASE_URL", "").strip() or CEREBRAS_URL).rstrip("/") + "/chat/completions"
+    model = CEREBRAS_MODEL if parsed["judge_model"] == DEFAULT_MODEL else parsed["judge_model"]
+    return replace(run, judge=JudgeSettings(url=url, model=model, api_key=key, attempts=parsed["judge_attempts"]))
 
 
 def judge_cache_folder(args: argparse.Namespace, runs: Path) -> Path | None:

@@ -12,6 +12,14 @@ from typing import Any, NoReturn
 from duologue import __version__
 from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judge_settings
 from duologue.cli.option_values import number, whole
+from duologue.cli.suite_options import (
+    adapter_settings,
+    add_caller_flags,
+    add_domain_flags,
+    add_trial_flags,
+    given_domain_flags,
+)
+from duologue.runner.build import domain_flags
 from duologue.runner.settings import COMPAT_MODES, LaunchSettings, RunSettings, Selection
 
 EXIT_FINISHED = 0
@@ -86,6 +94,8 @@ def parse_options(argv: Sequence[str]) -> Options:
         split=args.split,
         source=args.tau2_data,
         compat=tuple(dict.fromkeys(args.compat)),
+        suite=args.suite,
+        extra=given_domain_flags(args),
     )
     run = RunSettings(
         agent_url=args.agent_url,
@@ -96,6 +106,12 @@ def parse_options(argv: Sequence[str]) -> Options:
         pause_s=args.pause,
         pace=args.pace,
         seed=args.seed,
+        trials=args.trials,
+        caller_gap_s=args.caller_gap,
+        caller_patience_s=args.caller_patience,
+        is_one_shot=args.dispatch == "once",
+        user_config=args.user_config,
+        adapter=adapter_settings(args),
         strict_match=args.strict_match,
         min_agent_turns=args.min_agent_turns,
         compat=selection.compat,
@@ -121,8 +137,10 @@ def build_parser() -> argparse.ArgumentParser:
         exit_on_error=False,
     )
     parser.add_argument("--version", action="version", version=f"duologue {__version__}")
-    for add_group in (_add_scenarios, _add_bots, _add_call, _add_scoring, _add_output, add_judge_flags):
+    for add_group in (_add_scenarios, _add_bots, _add_call, add_caller_flags, _add_scoring, _add_output):
         add_group(parser)
+    add_judge_flags(parser)
+    add_domain_flags(parser, domain_flags())
     return parser
 
 
@@ -131,7 +149,8 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scenarios", nargs="+", metavar="NAME", help="exact names; wins over --domain")
     group.add_argument("--domain", metavar="D", help="the scenarios whose name begins with D__")
     group.add_argument("--demo", action="store_true", help="the short fixed list that shows what a run looks like")
-    group.add_argument("--limit", type=whole(1), metavar="N", help="only the first N")
+    group.add_argument("--limit", type=whole(1), metavar="N", help="only the first N, evenly over suites")
+    add_trial_flags(group)
     group.add_argument("--split", default="base", help="named subset of a domain (%(default)s)")
     group.add_argument(
         "--tau2-data", metavar="PATH", help="your own copy of tau2-bench: a checkout, or 'package' if it is installed"
@@ -144,7 +163,7 @@ def _add_bots(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the two bots")
     group.add_argument("--user-url", type=_url, default="ws://localhost:8766", help="user bot (%(default)s)")
     group.add_argument("--agent-url", type=_url, default="ws://localhost:8765", help="agent bot (%(default)s)")
-    group.add_argument("--launch", action="store_true", help="start both bots on free ports, and stop them at the end")
+    group.add_argument("--launch", action="store_true", help="start the bots on free ports, and stop them at the end")
     configs = Path("server_configs")
     group.add_argument(
         "--agent-config", type=Path, default=configs / "agent.yaml", help="with --launch (%(default)s)", metavar="YAML"
@@ -218,6 +237,10 @@ def _refuse_missing_features(args: argparse.Namespace) -> None:
         raise OptionError("--resume: not available in this version; start a new run", EXIT_USAGE)
     if args.demo and (args.scenarios or args.domain):
         raise OptionError("--demo is a fixed list; leave out --scenarios and --domain", EXIT_USAGE)
+    if args.adapter and args.launch:
+        raise OptionError("--adapter takes the place of the agent bot; leave out --launch", EXIT_USAGE)
+    if args.no_judge and args.judge_url:
+        raise OptionError("--no-judge and --judge-url contradict each other", EXIT_USAGE)
 
 
 def _exactly(only: float, why: str) -> Callable[[str], float]:

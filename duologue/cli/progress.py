@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -130,7 +132,7 @@ class LiveProgress:
     def scenario_finished(self, result: ScenarioResult, folder: Path) -> None:
         """Print the outcome above the panel."""
         self._score.add(result)
-        line = Text.assemble((f"{outcome_text(result):<14}", _STYLES[result.outcome.kind]), " ", result.scenario)
+        line = Text.assemble((f"{outcome_text(result):<14}", _STYLES[result.outcome.kind]), " ", attempt_name(result))
         self._console.print(line)
         self._refresh()
 
@@ -157,6 +159,11 @@ class LiveProgress:
         return grid
 
 
+def attempt_name(result: ScenarioResult) -> str:
+    """Return a scenario's name, with the number of the trial from the second on."""
+    return result.scenario if result.attempt == 1 else f"{result.scenario} (trial {result.attempt})"
+
+
 def results_table(results: Sequence[ScenarioResult]) -> Table:
     """Return the final table: one row for each attempt."""
     table = Table(title="Results", title_justify="left")
@@ -168,7 +175,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
     for result in results:
         p50 = result.conversation.latency.percentiles.p50_ms
         table.add_row(
-            Text(result.scenario),
+            Text(attempt_name(result)),
             Text(outcome_text(result), style=_STYLES[result.outcome.kind]),
             str(len(result.conversation.turns)),
             clock_text(result.media_ms),
@@ -176,6 +183,13 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
             Text(result.outcome.detail),
         )
     return table
+
+
+def print_summaries(console: Console, summaries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what domains say about the run, as one JSON object each."""
+    for summary in summaries.values():
+        text = json.dumps(summary, indent=2, ensure_ascii=False)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_final(console: Console, run_dir: Path, results: Sequence[ScenarioResult], folders: Sequence[Path]) -> None:

@@ -17,6 +17,7 @@ from duologue.reports.run_files import load_result, scenario_folders
 from duologue.reports.summary import render_rates
 from duologue.runner.judging import judge_folder
 from duologue.runner.rescoring import rebuild_run_files, rescore_folder
+from duologue.runner.run_reports import write_run_reports
 from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.judge import Judge, build_judge
 
@@ -59,6 +60,7 @@ def run_rescore(argv: Sequence[str]) -> int:
             changed += 1
             _say(console, f"{after.scenario}: {_kind(before)} -> {_kind(after)}")
     run = rebuild_run_files(run_dir)
+    write_run_reports(run_dir, run)
     console.print(render_rates(aggregate_results(run.results)))
     _say(console, f"rescored {len(folders) - skipped} of {len(folders)}; verdicts changed: {changed}")
     return EXIT_SKIPPED if skipped else EXIT_DONE

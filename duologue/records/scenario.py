@@ -124,7 +124,7 @@ class SideSpec(Record):
     shared_state: dict[str, Any] = Field(default_factory=dict)
 
 
-_OPTIONAL = frozenset({"frozen_caller", "grading"})
+_OPTIONAL = frozenset({"frozen_caller", "grading", "max_tool_turns"})
 
 
 class Scenario(Record):
@@ -134,7 +134,8 @@ class Scenario(Record):
     ``profile`` selects between documented rule variants of a domain. ``reference_actions`` is the
     reference solution; ``success_signals`` are the signals that gate the verdict, unless the label ``grader`` names
     a grader of the domain; ``grading`` is what that one needs, and no bot is ever sent it. With a ``frozen_caller``
-    no user bot takes part: the bridge plays its utterances in order.
+    no user bot takes part: the bridge plays its utterances in order. ``max_tool_turns``: after so many turns with tool
+    calls the agent's model is not asked again before the caller has spoken.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Scenario(Record):
     labels: dict[str, str] = Field(default_factory=dict)
     frozen_caller: tuple[FrozenUtterance, ...] | None = None
     grading: dict[str, Any] = Field(default_factory=dict)
+    max_tool_turns: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
@@ -188,6 +190,11 @@ class Scenario(Record):
     def grader(self) -> str:
         """The domain's grader that scores this scenario; empty when its signals do."""
         return self.labels.get(GRADER_LABEL, "")
+
+    @property
+    def bot_sides(self) -> tuple[Side, ...]:
+        """The sides that take part as bots."""
+        return tuple(Side) if self.frozen_caller is None else (Side.AGENT,)
 
     def side(self, side: Side) -> SideSpec:
         """Return one side's part."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
-from duologue.runner.folders import folder_names
+from duologue.runner.folders import folder_names, trial_folder
 from duologue.runner.rescoring import rebuild_run_files
 from duologue.runner.scenario import Attempt, AttemptRunner
 
@@ -25,12 +25,16 @@ class Batch:
     results: list[ScenarioResult] = field(default_factory=list)
 
     @classmethod
-    def plan(cls, scenarios: Sequence[Scenario], run_dir: Path, *, seed: int = 0) -> Batch:
-        """Return one attempt for each scenario, in order, each with its own folder in ``run_dir``."""
+    def plan(cls, scenarios: Sequence[Scenario], run_dir: Path, *, seed: int = 0, trials: int = 1) -> Batch:
+        """Return the attempts: every scenario in order, then the second trial of each, each with its own folder.
+
+        The first trial has the seed ``seed``, each further one the next number.
+        """
         folders = folder_names([scenario.name for scenario in scenarios])
         return cls(
             tuple(
-                Attempt(scenario, run_dir / folder, run_id=run_dir.name, seed=seed)
+                Attempt(scenario, run_dir / trial_folder(folder, trial), run_dir.name, trial, seed + trial - 1)
+                for trial in range(1, trials + 1)
                 for scenario, folder in zip(scenarios, folders, strict=True)
             ),
             run_dir,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from duologue.errors import ConfigError, DuologueError, ScenarioError
+from duologue.errors import ConfigError, DuologueError, RegistryError, ScenarioError
+from duologue.records.action import Side
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import available_domains, load_domain
 from duologue.runner.selection import prefix_of, select_scenarios
-from duologue.runner.settings import RunSettings, Selection
+from duologue.runner.settings import ALL_SUITES, RunSettings, Selection
 from duologue.state.fixtures import data_file
 from duologue.toolkit.dual_state import replay_reference
-from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue
+from duologue.toolkit.grading import GRADERS
+from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue, CatalogueFlag
 
 DEMO_LIST = "demo.txt"
 
@@ -30,6 +32,20 @@ def load_catalogues() -> dict[str, Catalogue]:
     return found
 
 
+def domain_flags() -> list[CatalogueFlag]:
+    """Return the command line flags that domains bring along.
+
+    Raises:
+        RegistryError: two domains have a different flag of one name.
+    """
+    flags: dict[str, CatalogueFlag] = {}
+    for domain, catalogue in load_catalogues().items():
+        for flag in catalogue.flags:
+            if flags.setdefault(flag.name, flag) != flag:
+                raise RegistryError(f"domain {domain} declares --{flag.name} otherwise than a domain before it")
+    return list(flags.values())
+
+
 def build_scenarios(selection: Selection) -> list[Scenario]:
     """Return the scenarios that ``selection`` asks for, in order.
 
@@ -44,8 +60,23 @@ def build_scenarios(selection: Selection) -> list[Scenario]:
     is_filtered = bool(selection.names or selection.prefix)
     if is_filtered and wanted <= {prefix for cat in chosen.values() for prefix in cat.prefixes}:
         catalogues = chosen
+    _check_flags(catalogues, selection)
     scenarios = list(_load_all(catalogues, selection))
-    return select_scenarios(scenarios, names=selection.names, prefix=selection.prefix, limit=selection.limit)
+    return select_scenarios(
+        scenarios, names=selection.names, prefix=selection.prefix, suite=selection.suite, limit=selection.limit
+    )
+
+
+def _check_flags(catalogues: dict[str, Catalogue], selection: Selection) -> None:
+    """Refuse flags and suites that none of the chosen domains has."""
+    where = f"domain {', '.join(catalogues)}"
+    known = {flag.name for catalogue in catalogues.values() for flag in catalogue.flags}
+    for name in selection.extra:
+        if name not in known:
+            raise ConfigError(f"--{name}: {where} has no such option; leave it out")
+    suites = dict.fromkeys(suite for catalogue in catalogues.values() for suite in catalogue.suites)
+    if selection.suite != ALL_SUITES and selection.suite not in suites:
+        raise ConfigError(f"--suite {selection.suite}: {where} has {', '.join([*suites, ALL_SUITES])}")
 
 
 def _load_all(catalogues: dict[str, Catalogue], selection: Selection) -> Iterable[Scenario]:
@@ -63,7 +94,9 @@ def _catalogue_options(domain: str, catalogue: Catalogue, selection: Selection) 
         if "tau2" not in catalogue.profiles:
             raise ConfigError(f"--compat tau2: domain {domain} has only {', '.join(catalogue.profiles)}")
         profile = "tau2"
-    return CatalogueOptions(split=selection.split, profile=profile, source=selection.source)
+    own = {flag.name: selection.extra.get(flag.name, flag.default) for flag in catalogue.flags}
+    extra = {name: value for name, value in own.items() if value}
+    return CatalogueOptions(split=selection.split, profile=profile, source=selection.source, extra=extra)
 
 
 def demo_names() -> tuple[str, ...]:
@@ -73,12 +106,14 @@ def demo_names() -> tuple[str, ...]:
 
 
 def apply_run_settings(scenarios: Sequence[Scenario], settings: RunSettings) -> list[Scenario]:
-    """Return the scenarios with the run's overrides: duration and strict matching."""
+    """Return the scenarios with the run's overrides: duration, strict matching, one turn with tool calls."""
     changes: dict[str, object] = {}
     if settings.duration_s is not None:
         changes["max_duration_s"] = settings.duration_s
     if settings.strict_match:
         changes["disallow_extra_items"] = True
+    if settings.is_one_shot:
+        changes["max_tool_turns"] = 1
     return [scenario.model_copy(update=changes) for scenario in scenarios]
 
 
@@ -96,3 +131,28 @@ def check_scenarios(scenarios: Sequence[Scenario]) -> None:
             broken.append(str(error) if scenario.name in str(error) else f"{scenario.name}: {error}")
     if broken:
         raise ScenarioError("broken scenarios, nothing was run:\n" + "\n".join(broken))
+
+
+def needed_bots(scenarios: Iterable[Scenario]) -> tuple[Side, ...]:
+    """Return the sides that some scenario needs a bot for: recorded callers need none."""
+    return tuple(side for side in Side if any(side in scenario.bot_sides for scenario in scenarios))
+
+
+def check_adapter(scenarios: Iterable[Scenario]) -> None:
+    """Refuse scenarios that a turn agent cannot take part in.
+
+    Raises:
+        ScenarioError: the caller of one is a bot.
+    """
+    names = [scenario.name for scenario in scenarios if scenario.frozen_caller is None]
+    if names:
+        raise ScenarioError(f"--adapter: turn agents hear recorded callers only; the caller of {names[0]} is a bot")
+
+
+def judged_scenarios(scenarios: Iterable[Scenario]) -> list[str]:
+    """Return the names of the scenarios that cannot be graded in full without a judge."""
+    return [
+        scenario.name
+        for scenario in scenarios
+        if scenario.grader and GRADERS.get(scenario.domain, scenario.grader).needs_judge(scenario)
+    ]

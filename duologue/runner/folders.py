@@ -12,7 +12,7 @@ from typing import Any
 
 RUN_ARGS = "run_args.json"
 REDACTED = "<redacted>"
-_MAX_NAME = 240
+_MAX_NAME = 230
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
 _URL_SECRET = re.compile(r"(?<=[?&]token=)[^&\s]+|(?<=[?&]key=)[^&\s]+|(?<=[?&]api[-_]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)")
@@ -45,6 +45,11 @@ def folder_names(names: Sequence[str]) -> list[str]:
         taken.add(folder.lower())
         folders.append(folder)
     return folders
+
+
+def trial_folder(folder: str, trial: int) -> str:
+    """Return the folder of a repetition: that of the scenario itself for trial 1."""
+    return folder if trial == 1 else f"{folder}__trial_{trial}"
 
 
 def redact_argv(argv: Sequence[str]) -> list[str]:

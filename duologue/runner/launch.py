@@ -1,4 +1,4 @@
-"""Starting both bots for a run, and stopping them whatever happens.
+"""Starting the bots of a run, and stopping them whatever happens.
 
 Each bot is a process of its own session with its standard input held open by this process. A bot that is
 started this way ends when that pipe closes, so that none survives a runner that is killed.
@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,49 +166,48 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 
 @dataclass(slots=True)
 class LaunchedBots:
-    """The two bots of a run."""
+    """The bots of a run, by side."""
 
-    agent: LaunchedBot
-    user: LaunchedBot
+    bots: Mapping[Side, LaunchedBot]
     ready_timeout_s: float
 
     async def ensure_running(self) -> None:
-        """Start each bot that does not run, both at once, and wait until they are ready.
+        """Start each bot that does not run, all at once, and wait until they are ready.
 
         Raises:
             BotUnavailable: see :meth:`LaunchedBot.wait_ready`.
         """
-        started = [bot for bot in (self.user, self.agent) if not bot.is_alive]
+        started = [bot for bot in self.bots.values() if not bot.is_alive]
         for bot in started:
             await bot.stop()
             await bot.start()
         await asyncio.gather(*(bot.wait_ready(self.ready_timeout_s) for bot in started))
 
     async def stop(self) -> None:
-        """Stop both."""
-        await asyncio.gather(self.user.stop(), self.agent.stop())
+        """Stop all."""
+        await asyncio.gather(*(bot.stop() for bot in self.bots.values()))
 
 
 @asynccontextmanager
 async def launched_bots(
-    settings: LaunchSettings, run_dir: Path, *, token: str | None = None
+    settings: LaunchSettings, run_dir: Path, *, token: str | None = None, sides: Iterable[Side] = tuple(Side)
 ) -> AsyncIterator[LaunchedBots]:
-    """Run both bots for the length of the block; their output goes to ``bot_logs/`` in ``run_dir``.
+    """Run the bots of ``sides`` for the length of the block; their output goes to ``bot_logs/`` in ``run_dir``.
 
     Raises:
         ConfigError: a configuration file does not exist.
         BotUnavailable: a bot did not become ready.
     """
-    configs = {Side.AGENT: settings.agent_config, Side.USER: settings.user_config}
+    configs = {side: settings.config(side) for side in sides}
     for side, config in configs.items():
         if not config.is_file():
             raise ConfigError(f"--{side}-config {config}: no such file")
     logs = run_dir / BOT_LOGS
     logs.mkdir(exist_ok=True)
     bots = {side: LaunchedBot(side, config, logs / f"{side}.log", token) for side, config in configs.items()}
-    pair = LaunchedBots(bots[Side.AGENT], bots[Side.USER], settings.ready_timeout_s)
+    launched = LaunchedBots(bots, settings.ready_timeout_s)
     try:
-        await pair.ensure_running()
-        yield pair
+        await launched.ensure_running()
+        yield launched
     finally:
-        await pair.stop()
+        await launched.stop()

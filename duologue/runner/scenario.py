@@ -26,7 +26,9 @@ from duologue.runner.observer import RunObserver
 from duologue.runner.rescoring import rescore_folder
 from duologue.runner.scenario_log import scenario_log
 from duologue.runner.settings import RunSettings
+from duologue.runner.utterances import load_recordings
 from duologue.scoring.judge import Judge
+from duologue.speech.utterances import Speaker
 from duologue.trace.reader import Trace, load_trace
 from duologue.trace.writer import TraceWriter
 
@@ -62,6 +64,7 @@ class AttemptRunner:
         observer: is told about events and time.
         ensure_bots: makes sure that bots which this run started are alive; raises BotUnavailable.
         judge: is asked about every attempt that can be evaluated; None without a judge.
+        speak: makes the sound of frozen callers' texts.
         build_call: makes the call of an attempt; everything but tests leaves it alone.
     """
 
@@ -70,6 +73,7 @@ class AttemptRunner:
     observer: RunObserver
     ensure_bots: Callable[[], Awaitable[None]] | None = None
     judge: Judge | None = None
+    speak: Speaker | None = None
     build_call: Callable[..., Call] = Call
 
     async def run(self, attempt: Attempt, store: Callable[[ScenarioResult], None]) -> None:
@@ -104,6 +108,11 @@ class AttemptRunner:
     async def _call(self, attempt: Attempt, log: _AttemptLog) -> None:
         if self.ensure_bots is not None:
             await self.ensure_bots()
+        try:
+            utterances = load_recordings(attempt.scenario, self.speak)
+        except DuologueError as error:
+            log.end(StopReason.NOT_STARTED, Cause.INIT, type(error).__name__, str(error))
+            return
         call = self.build_call(
             attempt.scenario,
             self._call_settings(attempt.scenario),
@@ -111,6 +120,7 @@ class AttemptRunner:
             attempt.folder,
             self.clock,
             plan=build_plan(attempt.scenario),
+            utterances=utterances,
             on_event=log.saw,
             on_tick=log.ticked,
         )
@@ -144,6 +154,8 @@ class AttemptRunner:
             token=self.settings.token,
             max_duration_s=scenario.max_duration_s,
             pace=self.settings.pace,
+            caller_gap_s=self.settings.caller_gap_s,
+            caller_patience_s=self.settings.caller_patience_s,
         )
 
     def _finish(

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from duologue.errors import RegistryError
 from duologue.records.scenario import Scenario
+from duologue.runner.settings import ALL_SUITES
+from duologue.toolkit.rules import SUITE_LABEL
 
 _NEAR = 5
 
@@ -18,9 +20,17 @@ def prefix_of(name: str) -> str:
 
 
 def select_scenarios(
-    scenarios: Sequence[Scenario], *, names: Sequence[str] = (), prefix: str = "", limit: int | None = None
+    scenarios: Sequence[Scenario],
+    *,
+    names: Sequence[str] = (),
+    prefix: str = "",
+    suite: str = ALL_SUITES,
+    limit: int | None = None,
 ) -> list[Scenario]:
     """Return the chosen scenarios: in the order of ``names``, otherwise in catalogue order.
+
+    ``limit`` keeps the first ones. Where every scenario belongs to a suite and none was named, it takes the first of
+    each suite, then the second of each, and so on.
 
     Raises:
         RegistryError: a name or the prefix is unknown; near matches are listed.
@@ -33,7 +43,23 @@ def select_scenarios(
             raise RegistryError(unknown_prefix(prefix, {scenario.prefix for scenario in scenarios}))
     else:
         chosen = list(scenarios)
-    return chosen if limit is None else chosen[:limit]
+    if suite != ALL_SUITES:
+        chosen = [scenario for scenario in chosen if scenario.labels.get(SUITE_LABEL) == suite]
+    if limit is None or limit >= len(chosen):
+        return chosen
+    if names or not all(SUITE_LABEL in scenario.labels for scenario in chosen):
+        return chosen[:limit]
+    return _stratified(chosen, limit)
+
+
+def _stratified(scenarios: Sequence[Scenario], limit: int) -> list[Scenario]:
+    seen: Counter[str] = Counter()
+    ranks = []
+    for index, scenario in enumerate(scenarios):
+        suite = scenario.labels[SUITE_LABEL]
+        ranks.append((seen[suite], index))
+        seen[suite] += 1
+    return [scenarios[index] for index in sorted(index for _, index in sorted(ranks)[:limit])]
 
 
 def _by_names(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenario]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from duologue.records.action import Side
 from duologue.scoring.judge_settings import JudgeSettings
 
 COMPAT_MODES = ("reference", "tau2")
 """``reference``: the gating and float rules of the reference harness. ``tau2``: upstream's rule profile."""
+
+ALL_SUITES = "all"
 
 Pace = Literal["free", "wall"]
 
@@ -18,7 +22,8 @@ Pace = Literal["free", "wall"]
 class Selection:
     """Which scenarios a run takes.
 
-    ``names`` wins over ``prefix``; with neither, every scenario is taken. ``limit`` keeps the first ones.
+    ``names`` wins over ``prefix``; with neither, every scenario is taken. ``suite`` keeps one suite. ``limit`` keeps
+    the first ones, or as many of every suite as can be. ``extra`` holds the flags of domains that were given.
     """
 
     names: tuple[str, ...] = ()
@@ -27,22 +32,47 @@ class Selection:
     split: str = "base"
     source: str | None = None
     compat: tuple[str, ...] = ()
+    suite: str = ALL_SUITES
+    extra: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """The configuration files of the two bots that a run starts itself."""
+    """The configuration files of the bots that a run starts itself."""
 
     agent_config: Path
     user_config: Path
     ready_timeout_s: float = 60.0
+
+    def config(self, side: Side) -> Path:
+        """Return the configuration file of one bot."""
+        return self.agent_config if side is Side.AGENT else self.user_config
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterSettings:
+    """A turn agent instead of a bot.
+
+    Args:
+        name: ``eliza``, ``hermes``, ``openclaw``, or ``module:Class``.
+        url: where it listens; empty for its default.
+        transcriber: what hears the caller: ``whisper``, ``groq``, or the base URL of a server.
+        model: the model of the transcriber; empty for its default.
+    """
+
+    name: str
+    url: str = ""
+    transcriber: str = "whisper"
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Everything a run needs beside its scenarios. ``token`` is a secret and goes into no file.
 
-    ``judge`` None means that nobody is asked; ``judge_cache`` None that replies are not kept.
+    ``judge`` None means that nobody is asked; ``judge_cache`` None that replies are not kept. ``trials`` is how often
+    each scenario is run. ``user_config`` names the voice of frozen callers' texts, ``caller_…_s`` how such callers take
+    turns. ``is_one_shot`` leaves the agent one turn with tool calls for each utterance of the caller.
     """
 
     agent_url: str = "ws://localhost:8765"
@@ -53,6 +83,12 @@ class RunSettings:
     pause_s: float = 0.0
     pace: Pace = "free"
     seed: int = 0
+    trials: int = 1
+    caller_gap_s: float = 0.8
+    caller_patience_s: float = 5.0
+    is_one_shot: bool = False
+    user_config: Path = Path("server_configs/user.yaml")
+    adapter: AdapterSettings | None = None
     strict_match: bool = False
     min_agent_turns: int = 3
     compat: tuple[str, ...] = ()
@@ -65,6 +101,8 @@ class RunSettings:
         return {
             "duration_s": self.duration_s,
             "pace": self.pace,
+            "caller_gap_s": self.caller_gap_s,
+            "caller_patience_s": self.caller_patience_s,
             "strict_match": self.strict_match,
             "min_agent_turns": self.min_agent_turns,
         }

@@ -78,14 +78,15 @@ async def test_children_of_a_bot_end_with_it(tmp_path: Path) -> None:
 
 
 async def test_bot_that_died_is_started_again(tmp_path: Path) -> None:
-    pair = LaunchedBots(bot(tmp_path, f"{READY}\n{WAIT}"), bot(tmp_path, f"{READY}\n{WAIT}", Side.USER), 20)
+    agent = bot(tmp_path, f"{READY}\n{WAIT}")
+    pair = LaunchedBots({Side.AGENT: agent, Side.USER: bot(tmp_path, f"{READY}\n{WAIT}", Side.USER)}, 20)
     try:
         await pair.ensure_running()
-        assert pair.agent._process is not None
-        os.kill(pair.agent._process.pid, signal.SIGKILL)
-        await pair.agent._process.wait()
+        assert agent._process is not None
+        os.kill(agent._process.pid, signal.SIGKILL)
+        await agent._process.wait()
         await pair.ensure_running()
-        assert pair.agent.is_alive
+        assert agent.is_alive
     finally:
         await pair.stop()
 

@@ -1,0 +1,65 @@
+"""A planned run to its end: bots or a turn agent are brought up, every attempt is run, everything is taken down."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from duologue.clock import Clock
+from duologue.records.action import Side
+from duologue.runner.batch import Batch
+from duologue.runner.build import needed_bots
+from duologue.runner.launch import launched_bots
+from duologue.runner.observer import RunObserver
+from duologue.runner.scenario import AttemptRunner
+from duologue.runner.settings import AdapterSettings, RunSettings
+from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
+from duologue.runner.utterances import SPEECH_CACHE, build_speaker
+from duologue.scoring.judge import Judge
+from duologue.speech.build import build_transcriber
+from duologue.turn_agents.build import opened_turn_agent
+from duologue.turn_agents.loop import Dispatch
+
+
+async def conduct(
+    settings: RunSettings, batch: Batch, observer: RunObserver, clock: Clock, judge: Judge | None = None
+) -> None:
+    """Run every attempt of ``batch`` against what the settings name.
+
+    Raises:
+        ConfigError: something that the run needs is not configured.
+        BotUnavailable: a bot that this run starts did not become ready.
+        TurnAgentUnavailable: the turn agent cannot be reached.
+    """
+    scenarios = [attempt.scenario for attempt in batch.attempts]
+    speak = build_speaker(scenarios, settings.user_config, settings.output_dir / SPEECH_CACHE)
+    runner = AttemptRunner(settings, clock, observer, judge=judge, speak=speak)
+    if settings.adapter is not None:
+        await _with_turn_agent(settings.adapter, runner, batch)
+    elif settings.launch is None:
+        await batch.run(runner)
+    else:
+        sides = needed_bots(scenarios)
+        async with launched_bots(settings.launch, batch.run_dir, token=settings.token, sides=sides) as bots:
+            user = bots.bots.get(Side.USER)
+            user_url = user.url if user is not None else settings.user_url
+            runner.settings = replace(settings, agent_url=bots.bots[Side.AGENT].url, user_url=user_url)
+            runner.ensure_bots = bots.ensure_running
+            await batch.run(runner)
+
+
+async def _with_turn_agent(adapter: AdapterSettings, base: AttemptRunner, batch: Batch) -> None:
+    utterances = [utterance for attempt in batch.attempts for utterance in attempt.scenario.frozen_caller or ()]
+    transcriber = build_transcriber(
+        adapter.transcriber,
+        languages={utterance.language for utterance in utterances},
+        env=os.environ,
+        model=adapter.model,
+    )
+    dispatch = Dispatch.ONCE if base.settings.is_one_shot else Dispatch.LOOP
+    try:
+        async with opened_turn_agent(adapter.name, url=adapter.url, env=os.environ, clock=base.clock) as agent:
+            setup = TurnSetup(agent, adapter.name, transcriber, dispatch, base.speak)
+            await batch.run(TurnAttemptRunner(base.settings, base.clock, base.observer, judge=base.judge, setup=setup))
+    finally:
+        await transcriber.close()
