@@ -213,14 +213,16 @@ def _chat(items: Sequence[Message]) -> list[Message]:
     return messages
 
 
-def brain_script(domain: str, kind: str) -> Script:
+def brain_script(domain: str, kind: str, options: CatalogueOptions | None = None) -> Script:
     """Return a script that lets a scripted brain of ``domain`` answer, by the task id of each request.
+
+    ``options`` select the scenarios; None takes the domain's own.
 
     Raises:
         RegistryError: there is no such domain.
     """
     load_domain(domain)
-    scenarios = CATALOGUES.get(domain, RULES_NAME).load(CatalogueOptions())
+    scenarios = CATALOGUES.get(domain, RULES_NAME).load(options or CatalogueOptions())
     payloads = {scenario.task_id: scenario_payload(scenario, Side.AGENT) for scenario in scenarios}
     brains: dict[str, Brain] = {}
 
@@ -236,7 +238,9 @@ def brain_script(domain: str, kind: str) -> Script:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    async with AgentDouble(brain_script(options.domain, options.brain), port=options.port) as double:
+    extra = dict(item.split("=", 1) for item in options.extra)
+    script = brain_script(options.domain, options.brain, CatalogueOptions(extra=extra))
+    async with AgentDouble(script, port=options.port) as double:
         sys.stdout.write(f"{double.url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -246,7 +250,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m duologue.testing.agent_doubles", description=__doc__)
     parser.add_argument("--domain", required=True)
-    parser.add_argument("--brain", default="reference", choices=("reference", "do_nothing"))
+    parser.add_argument("--brain", default="reference", help="reference, silent, every_tool…")
+    parser.add_argument(
+        "--extra", action="append", default=[], metavar="FLAG=VALUE", help="a flag of the domain's own catalogue"
+    )
     parser.add_argument("--port", type=int, default=0, help="a free one when left out")
     try:
         asyncio.run(_serve(parser.parse_args(sys.argv[1:] if arguments is None else arguments)))
