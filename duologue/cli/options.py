@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from duologue import __version__
 from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judge_settings
 from duologue.cli.option_values import number, whole
+from duologue.cli.realtime_options import add_realtime_flags, frame_problem, realtime_settings
 from duologue.cli.suite_options import (
     adapter_settings,
     add_caller_flags,
@@ -28,13 +29,15 @@ EXIT_BAD_VALUE = 2
 EXIT_NOT_EVALUABLE = 3
 EXIT_INTERRUPTED = 130
 
-FRAME_S = 0.02
 RATE_HZ = 16000
 
 _EPILOG = """\
 stored runs:
   run_evaluation.py rescore RUN_DIR      score a stored run again, without a call; --judge asks a judge
   run_evaluation.py agreement RUN_DIR    compare two judges on a stored run
+
+yourself in a browser:
+  run_evaluation.py talk --scenario NAME --as user|agent [--launch]
 
 exit codes:
   0 finished · 1 usage, unknown name, or nothing ran · 2 bad option value
@@ -105,6 +108,8 @@ def parse_options(argv: Sequence[str]) -> Options:
         duration_s=args.duration,
         pause_s=args.pause,
         pace=args.pace,
+        bot_protocol=args.bot_protocol,
+        realtime=realtime_settings(args),
         seed=args.seed,
         trials=args.trials,
         caller_gap_s=args.caller_gap,
@@ -137,7 +142,15 @@ def build_parser() -> argparse.ArgumentParser:
         exit_on_error=False,
     )
     parser.add_argument("--version", action="version", version=f"duologue {__version__}")
-    for add_group in (_add_scenarios, _add_bots, _add_call, add_caller_flags, _add_scoring, _add_output):
+    for add_group in (
+        _add_scenarios,
+        _add_bots,
+        _add_call,
+        add_realtime_flags,
+        add_caller_flags,
+        _add_scoring,
+        _add_output,
+    ):
         add_group(parser)
     add_judge_flags(parser)
     add_domain_flags(parser, domain_flags())
@@ -188,13 +201,6 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--pause", type=number(0), default=0.0, metavar="S", help="wait before each call (%(default)s)")
     group.add_argument("--seed", type=whole(0), default=0, help="written into every trace (%(default)s)")
     group.add_argument(
-        "--audio-chunk-in-seconds",
-        type=_exactly(FRAME_S, "calls are in lock-step, one frame is 20 ms"),
-        default=FRAME_S,
-        metavar="S",
-        help="length of an audio frame; only %(default)s",
-    )
-    group.add_argument(
         "--output-sample-rate",
         type=_exactly(RATE_HZ, "recordings keep the rate of the call, convert a copy instead"),
         default=RATE_HZ,
@@ -233,6 +239,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse_missing_features(args: argparse.Namespace) -> None:
+    if problem := frame_problem(args):
+        raise OptionError(problem, EXIT_BAD_VALUE)
     if args.resume:
         raise OptionError("--resume: not available in this version; start a new run", EXIT_USAGE)
     if args.demo and (args.scenarios or args.domain):

@@ -154,6 +154,8 @@ class AttemptRunner:
             token=self.settings.token,
             max_duration_s=scenario.max_duration_s,
             pace=self.settings.pace,
+            protocol=self.settings.bot_protocol,
+            realtime=self.settings.realtime,
             caller_gap_s=self.settings.caller_gap_s,
             caller_patience_s=self.settings.caller_patience_s,
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from duologue.bridge.settings import BotProtocol, RealtimeSettings
 from duologue.records.action import Side
 from duologue.scoring.judge_settings import JudgeSettings
 
@@ -82,6 +83,8 @@ class RunSettings:
     duration_s: float | None = None
     pause_s: float = 0.0
     pace: Pace = "free"
+    bot_protocol: BotProtocol = "lockstep"
+    realtime: RealtimeSettings = field(default_factory=RealtimeSettings)
     seed: int = 0
     trials: int = 1
     caller_gap_s: float = 0.8
@@ -101,6 +104,7 @@ class RunSettings:
         return {
             "duration_s": self.duration_s,
             "pace": self.pace,
+            **({"bot_protocol": self.bot_protocol, **asdict(self.realtime)} if self.bot_protocol == "realtime" else {}),
             "caller_gap_s": self.caller_gap_s,
             "caller_patience_s": self.caller_patience_s,
             "strict_match": self.strict_match,
