@@ -37,6 +37,23 @@ class Cause(StrEnum):
     HARNESS = "harness"
 
 
+class EvidenceSource(StrEnum):
+    """Whose word one side's final database and writes are.
+
+    ``HARNESS``: the harness ran the tools on a database of its own. ``DIGEST``: the bot reported them, and its exact
+    digests agreed with the harness's shadow after every change. ``HASH``: reported, and the hash of the final database
+    agreed. ``SELF_REPORTED``: reported, and there was nothing to compare. ``CONTRADICTED``: reported, and the shadow
+    says otherwise; such an attempt is not evaluable (``sync``). ``NONE``: nobody reported anything.
+    """
+
+    HARNESS = "harness"
+    DIGEST = "digest"
+    HASH = "hash"
+    SELF_REPORTED = "self_reported"
+    CONTRADICTED = "contradicted"
+    NONE = "none"
+
+
 class OutcomeKind(StrEnum):
     """The three results of an attempt."""
 

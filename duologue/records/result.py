@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from duologue.records.action import RecordedAction, Side
-from duologue.records.outcome import Outcome, OutcomeKind, StopReason, Verdict
+from duologue.records.outcome import EvidenceSource, Outcome, OutcomeKind, StopReason, Verdict
 from duologue.records.record import Record
 
 RESULT_SCHEMA = 1
@@ -169,6 +169,7 @@ class ScenarioResult(Record):
     conversation: Conversation = Conversation()
     tokens: dict[Side, TokenUse] = Field(default_factory=dict)
     expected: ExpectedEnd = ExpectedEnd()
+    evidence: dict[Side, EvidenceSource] = Field(default_factory=dict)
     provenance: dict[str, Any] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
     grader: str = ""

@@ -21,6 +21,7 @@ from duologue.scoring.composite import combine, gating_signals
 from duologue.scoring.evidence import Evidence, ScoringMode, collect_evidence
 from duologue.scoring.graded import combine_grade, grade_trace
 from duologue.scoring.signal import SIGNALS
+from duologue.scoring.sources import evidence_sources
 from duologue.scoring.turns import Segments, build_conversation, count_agent_turns, load_segments
 from duologue.state.canonical import contract_hash_of
 from duologue.trace.reader import Trace
@@ -92,6 +93,7 @@ def score_trace(
         conversation=conversation,
         tokens=tokens,
         expected=_expected(evidence),
+        evidence=evidence_sources(trace),
         provenance=header.provenance,
         labels=scenario.labels,
         grader=scenario.grader,
