@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ With less room the small multilingual models drop the end of a sentence.
 """
 
 _LOOP_RATIO = 2.0
+_PHRASE_WORDS = 3
 _TOKENS_PER_S = {True: 5, False: 30}
 """How many tokens a second of speech can need, by whether it is English: other scripts take several a letter."""
 _LEAST_TOKENS = 12
@@ -158,10 +160,21 @@ class ShortWhisper:
 
 
 def _is_loop(text: str) -> bool:
-    """Whether the decoder repeated itself: such text compresses unusually well for its number of letters."""
+    """Whether the decoder repeated itself: a phrase twice in a row, or text that compresses unusually well."""
     raw = text.encode()
     bytes_per_letter = len(raw) / max(1, len(text))
-    return len(text) > 20 and len(raw) / len(zlib.compress(raw)) > _LOOP_RATIO * bytes_per_letter
+    is_dense = len(text) > 20 and len(raw) / len(zlib.compress(raw)) > _LOOP_RATIO * bytes_per_letter
+    return is_dense or _repeats_phrase(re.findall(r"\w+", text.lower()))
+
+
+def _repeats_phrase(words: Sequence[str]) -> bool:
+    """Whether some phrase of at least ``_PHRASE_WORDS`` different words is said twice in a row."""
+    return any(
+        words[start : start + length] == words[start + length : start + 2 * length]
+        and len(set(words[start : start + length])) >= _PHRASE_WORDS
+        for length in range(_PHRASE_WORDS, len(words) // 2 + 1)
+        for start in range(len(words) - 2 * length + 1)
+    )
 
 
 class WhisperTranscriber:

@@ -93,3 +93,13 @@ def test_a_language_that_nobody_speaks_is_named():
 async def test_a_sentence_that_sends_the_decoder_in_circles_is_heard_once(english, spoken):
     text = "Please open the door of my neighbor."
     assert await transcribe_utterance(english, spoken(text), "en") == text
+
+
+def test_a_sentence_that_begins_abruptly_is_heard_once():
+    from duologue.config import TtsConfig
+    from duologue.speech.hibari import HibariVoice
+
+    words = HibariVoice(TtsConfig(), 16000).speak("Heating office, how can I help you?")
+    speech = np.frombuffer(b"".join(word.audio for word in words), "<i2") / 32768
+    heard = ShortWhisper(SttConfig()).transcribe(np.pad(speech, (960, 9600)).astype(np.float32))
+    assert heard.lower().count("how can i help you") == 1
