@@ -25,6 +25,16 @@ DEFAULT_CONFIG_PATH = "server_configs/agent.yaml"
 Charge = Annotated[str, Field(pattern=r"^(zero|measured|fixed:\d+)$")]
 """What work costs in media time: ``zero``, ``measured`` (the real time it took) or ``fixed:<ms>``."""
 
+_NUMBER = r"\d+(?:\.\d+)?"
+SEEDED_CHARGE = re.compile(
+    r"seeded:(?P<name>lognormal(?=\(mean_ms=[^,]+, ?sigma=)|uniform(?=\(min_ms=[^,]+, ?max_ms=))"
+    rf"\(\w+=(?P<first>{_NUMBER}), ?\w+=(?P<second>{_NUMBER})\)"
+)
+"""A cost drawn for each request from the seed of the attempt."""
+
+_TICK_RESERVE_S = 5.0
+_LONGEST_TICK_S = 600.0
+
 
 class ServerConfig(Record):
     """Where the bot listens, and who may connect."""
@@ -104,7 +114,12 @@ class TurnTakingConfig(Record):
 
 
 class LlmConfig(Record):
-    """What sits in the model's place."""
+    """What sits in the model's place.
+
+    From ``model`` on, the keys are those of type ``openai``. ``request_timeout_s`` is the real time that one reply may
+    take, ``retries`` (repeated requests, only while nothing of the reply was used) included. ``max_tool_rounds`` bounds
+    how often in a row the model may answer one turn with tool calls. ``charge`` is what a reply costs in media time.
+    """
 
     type: Literal["openai", "reference", "scripted_user", "do_nothing", "wrong_action", "silent", "every_tool"] = (
         "reference"
@@ -118,11 +133,33 @@ class LlmConfig(Record):
     base_url: str | None = None
     api_key: SecretStr | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
     seed: int | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
-    request_timeout_s: float = Field(default=60.0, gt=0)
-    charge: Charge = "measured"
+    request_timeout_s: float = Field(default=60.0, gt=0, le=600)
+    retries: int = Field(default=2, ge=0, le=10)
+    max_tool_rounds: int = Field(default=8, ge=1)
+    charge: str = "measured"
+
+    @field_validator("base_url")
+    @classmethod
+    def _http(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError(f"{url!r} is not a web address (for example http://127.0.0.1:8000/v1)")
+        return url
+
+    @field_validator("charge")
+    @classmethod
+    def _known_charge(cls, charge: str) -> str:
+        seeded = SEEDED_CHARGE.fullmatch(charge)
+        is_drawable = seeded is not None and float(seeded["first"]) > 0
+        if not is_drawable and not re.fullmatch(r"zero|measured|fixed:\d+", charge):
+            raise ValueError(
+                f"{charge!r} is not a charge; write zero, measured, fixed:<ms>, "
+                "seeded:lognormal(mean_ms=600,sigma=0.4) or seeded:uniform(min_ms=300,max_ms=900)"
+            )
+        return charge
 
     @model_validator(mode="after")
     def _complete(self) -> LlmConfig:
@@ -136,6 +173,17 @@ class LlmConfig(Record):
     def wants_plan(self) -> bool:
         """Whether the brain needs the scenario's reference plan in its payload."""
         return self.type in ("reference", "wrong_action")
+
+    @property
+    def longest_tick_s(self) -> float:
+        """Real seconds that one grant of time may take because of the model; 0 without one.
+
+        Replies that cost no media time follow one another inside one grant.
+        """
+        if self.type != "openai":
+            return 0.0
+        replies = self.max_tool_rounds + 1 if self.charge in ("zero", "fixed:0") else 1
+        return min(replies * self.request_timeout_s + _TICK_RESERVE_S, _LONGEST_TICK_S)
 
 
 class TtsConfig(Record):

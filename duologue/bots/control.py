@@ -31,12 +31,20 @@ class Conversation(Protocol):
         """Silence the bot, forget what was heard, and leave only the system prompt in the context."""
         ...
 
+    def listen_in(self, language: str | None) -> None:
+        """Hear a language; None takes the configured one. Raises ConfigError when no model at hand hears it."""
+        ...
+
     def show_tools(self) -> None:
         """Show the model the session's current tools."""
         ...
 
     def messages(self) -> list[Any]:
         """Return the chat messages of the context."""
+        ...
+
+    async def check_model(self) -> str:
+        """Ask the model something cheap; return what is wrong with it, or an empty text."""
         ...
 
 
@@ -72,6 +80,7 @@ class Control:
             "get_scenario_summary": self._get_scenario_summary,
             "get_context_history": self._get_context_history,
             "release_action": self._release_action,
+            "preflight": self._preflight,
         }
 
     async def answer(self, kind: str, data: Any) -> Any:
@@ -98,6 +107,7 @@ class Control:
     async def _update_system_prompt(self, data: Data) -> bool:
         try:
             start = parse_start(data, self._config)
+            self._conversation.listen_in(start.language)
             await self._conversation.restart(start.prompt)
             start.begin(self._state)
             self._conversation.show_tools()
@@ -168,6 +178,10 @@ class Control:
         if not released:
             logger.warning("release of seq %s in epoch %s: no write is waiting for it", seq, epoch)
         return True
+
+    async def _preflight(self, data: Data) -> dict[str, Any]:
+        problem = await self._conversation.check_model()
+        return {"success": not problem, "errors": [problem] if problem else []}
 
     def _done(self, errors: list[str]) -> dict[str, Any]:
         return {"success": not errors, "errors": errors, "digest": self._state.side_state.digest()}

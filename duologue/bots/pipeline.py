@@ -66,6 +66,8 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
             "brain": config.llm.type,
             "stt": f"{config.stt.type}:{config.stt.model}",
             "plan": config.llm.wants_plan,
+            "preflight": True,
+            "max_tick_s": config.llm.longest_tick_s,
         },
     }
 
@@ -100,6 +102,7 @@ class SessionPipeline:
         self._prompt = ""
         self._stt = build_stt(config, models)
         self._llm = build_llm(config, self.state)
+        self._llm.max_tool_turns = lambda: self.state.max_tool_turns
         self._aggregators = LLMContextAggregatorPair(self._context, user_params=_turn_params(config))
         pipeline = Pipeline(
             [
@@ -159,6 +162,15 @@ class SessionPipeline:
         self._context.set_messages([])
         self._prompt = prompt
 
+    def listen_in(self, language: str | None) -> None:
+        """Hear ``language`` from now on; None takes the configured one.
+
+        Raises:
+            ConfigError: no model at hand hears it.
+        """
+        if isinstance(self._stt, WhisperStt):
+            self._stt.listen_in(language)
+
     def show_tools(self) -> None:
         """Show the model the session's current tools, replacing all others."""
         schemas = [_schema(tool) for tool in self.state.tools.values()]
@@ -168,6 +180,10 @@ class SessionPipeline:
         """Return the system prompt and the chat messages after it."""
         system = [{"role": "system", "content": self._prompt}] if self._prompt else []
         return [*system, *self._context.get_messages()]
+
+    async def check_model(self) -> str:
+        """Ask the model something cheap; return what is wrong with it, or an empty text."""
+        return await self._llm.check_model()
 
     async def report(self, data: dict[str, Any]) -> None:
         """Send a server-message at once."""
@@ -217,7 +233,6 @@ def _turn_params(config: BotConfig) -> LLMUserAggregatorParams:
 def _reported() -> RTVIObserverParams:
     return RTVIObserverParams(
         bot_output_enabled=False,
-        bot_llm_enabled=False,
         user_llm_enabled=False,
         user_input_enabled=False,
         function_call_report_level={"*": RTVIFunctionCallReportLevel.FULL},

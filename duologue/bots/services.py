@@ -17,6 +17,7 @@ from duologue.bots.tts import HibariTts
 from duologue.bots.vad import SharedSilero, load_silero
 from duologue.config import BotConfig
 from duologue.speech.hibari import HibariVoice
+from duologue.speech.recognizers import Recognizers
 from duologue.speech.whisper import ShortWhisper
 
 _AFTER_BARRIER_S = 5.0
@@ -29,6 +30,7 @@ class Models:
     silero: Any
     whisper: ShortWhisper
     voice: HibariVoice
+    recognizers: Recognizers
 
 
 def load_models(config: BotConfig) -> Models:
@@ -38,7 +40,8 @@ def load_models(config: BotConfig) -> Models:
         ConfigError: a package or a model is missing; the message says how to provide it.
     """
     voice = HibariVoice(config.tts, config.transport.audio_out_sample_rate)
-    return Models(load_silero(), ShortWhisper(config.stt), voice)
+    whisper = ShortWhisper(config.stt)
+    return Models(load_silero(), whisper, voice, Recognizers(config.stt, whisper))
 
 
 def build_vad(config: BotConfig, models: Models) -> VADProcessor:
@@ -48,7 +51,7 @@ def build_vad(config: BotConfig, models: Models) -> VADProcessor:
 
 def build_stt(config: BotConfig, models: Models) -> STTService:
     """Return a session's speech recognizer."""
-    return WhisperStt(models.whisper, config.stt)
+    return WhisperStt(models.recognizers, config.stt)
 
 
 def build_tts(config: BotConfig, models: Models) -> TTSService:
@@ -62,5 +65,5 @@ def build_llm(config: BotConfig, state: ScenarioState) -> LastingCalls:
     if config.llm.type == "openai":
         from duologue.bots.brains.openai import build_openai
 
-        return build_openai(config.llm, function_call_timeout_s=bound_s)
+        return build_openai(config.llm, state, function_call_timeout_s=bound_s)
     return ScriptedBrain(state.decide, latency_s=config.llm.latency_ms / 1000, function_call_timeout_s=bound_s)

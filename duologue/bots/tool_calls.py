@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 BARRIER_S = 10.0
 """How much session time a write waits for its release."""
 
+MALFORMED_ARGUMENTS = "malformed_arguments"
+"""The only key of a call's arguments when what the model wrote is not a JSON object; its value is that text."""
+
 Push = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -59,6 +62,9 @@ class ToolCalls:
                 await self._deliver(params, self._unknown(params.function_name))
                 return
             arguments = dict(params.arguments or {})
+            if arguments.keys() == {MALFORMED_ARGUMENTS}:
+                await self._deliver(params, _malformed(tool.name, arguments[MALFORMED_ARGUMENTS]))
+                return
             try:
                 outcome = tool.invoke(self._state.side_state, arguments)
             except Exception as error:
@@ -130,3 +136,8 @@ class ToolCalls:
             return False
         released.set_result([] if success else (errors or ["the bridge reported a failure"]))
         return True
+
+
+def _malformed(name: str, text: Any) -> dict[str, Any]:
+    message = f"the arguments of {name} must be a JSON object; nothing was done. You wrote: {str(text)[:200]}"
+    return error_value("invalid_arguments", message)

@@ -13,6 +13,7 @@ from pipecat.frames.frames import (
     LLMFullResponseEndFrame,
     LLMFullResponseStartFrame,
 )
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
 from pipecat.services.settings import LLMSettings
@@ -33,16 +34,19 @@ class LastingCalls(LLMService):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._open_calls: set[str] = set()
+        self._tool_turns = 0
+        self.max_tool_turns: Callable[[], int | None] = lambda: None
         self.add_event_handler("on_function_calls_cancelled", self._forget_calls)
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """Drop a context that comes while calls are open; handle everything else."""
-        if isinstance(frame, LLMContextFrame) and self._open_calls:
+        """Drop a context that comes while calls are open or after the last turn with calls; handle everything else."""
+        if isinstance(frame, LLMContextFrame) and (self._has_had_its_turns(frame.context) or self._open_calls):
             return
         await super().process_frame(frame, direction)
 
     async def run_function_calls(self, function_calls: Sequence[FunctionCallFromLLM]) -> None:
         """Run the calls of one reply."""
+        self._tool_turns += bool(function_calls)
         self._open_calls.update(call.tool_call_id for call in function_calls)
         await super().run_function_calls(function_calls)
 
@@ -54,6 +58,19 @@ class LastingCalls(LLMService):
         """Cancel every running call."""
         await self.cancel_function_calls(reason="a new scenario")
         self._open_calls.clear()
+        self._tool_turns = 0
+
+    def _has_had_its_turns(self, context: LLMContext) -> bool:
+        """Whether the model has made calls in as many replies to the other side's last words as the scenario allows."""
+        messages = context.get_messages()
+        if messages and isinstance(messages[-1], dict) and messages[-1].get("role") == "user":
+            self._tool_turns = 0
+        limit = self.max_tool_turns()
+        return limit is not None and self._tool_turns >= limit
+
+    async def check_model(self) -> str:
+        """Return what is wrong with the model behind this service, or an empty text; without a model, nothing is."""
+        return ""
 
     async def _forget_calls(self, _: LLMService, calls: Sequence[FunctionCallFromLLM]) -> None:
         self._open_calls.difference_update(call.tool_call_id for call in calls)
