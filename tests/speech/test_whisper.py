@@ -103,3 +103,8 @@ def test_a_sentence_that_begins_abruptly_is_heard_once():
     speech = np.frombuffer(b"".join(word.audio for word in words), "<i2") / 32768
     heard = ShortWhisper(SttConfig()).transcribe(np.pad(speech, (960, 9600)).astype(np.float32))
     assert heard.lower().count("how can i help you") == 1
+
+
+@needs_multilingual
+def test_without_english_only_the_multilingual_model_is_loaded():
+    assert WhisperTranscriber(languages=["de"]).name == "whisper:bundled-multilingual"
