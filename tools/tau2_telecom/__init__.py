@@ -1,5 +1,23 @@
 """Telecom support: a carrier's back office for the agent, a phone for the user."""
 
-from tools.tau2_telecom import agent, initialization, phrasebook, predicates, user, user_checks, vectors
+from tools.tau2_telecom import (
+    agent,
+    initialization,
+    phrasebook,
+    predicates,
+    user,
+    user_checks,
+    vectors,
+    view,
+)
 
-__all__ = ["agent", "initialization", "phrasebook", "predicates", "user", "user_checks", "vectors"]
+__all__ = [
+    "agent",
+    "initialization",
+    "phrasebook",
+    "predicates",
+    "user",
+    "user_checks",
+    "vectors",
+    "view",
+]

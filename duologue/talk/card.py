@@ -1,0 +1,85 @@
+"""What a person is told before the call: who they are, and which tools their side has."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from duologue.records.action import Side
+from duologue.records.scenario import Scenario, SideSpec
+from duologue.toolkit.prompt import render_prompt
+from duologue.toolkit.tool import Tool, find_tool
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+[a-z]?")
+_KEEP_UPPER = frozenset({"sim", "apn", "vpn", "mms", "sms", "id", "wifi"})
+
+
+def role_card(scenario: Scenario, side: Side) -> dict[str, Any]:
+    """Return the card of one side: a title and sections; ``is_open`` False for what is read once.
+
+    A side whose prompt is more than its structured parts gets the prompt itself as its brief. The other side's
+    part, the reference actions and the checks are never in it.
+    """
+    spec = scenario.side(side)
+    is_structured = render_prompt(spec.persona, spec.task, spec.actions, spec.resources) == spec.prompt
+    sections = _structured(spec) if is_structured else [_section("Your brief", "text", [spec.prompt])]
+    return {"title": _title(spec, side), "sections": sections}
+
+
+def tool_cards(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
+    """Return one entry for each tool of the side, in the scenario's order, with its JSON schema."""
+    return [
+        _tool_card(find_tool(scenario.domain, name, settings))
+        for name, settings in scenario.side(side).resources.tools.items()
+    ]
+
+
+def readable(name: str) -> str:
+    """Return a name of code in words: ``toggle_airplane_mode`` is ``Toggle airplane mode``."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    shown = [word.upper() if word in _KEEP_UPPER - {"wifi"} else "Wi-Fi" if word == "wifi" else word for word in words]
+    if len(shown) > 1 and shown[-1] == "tool":
+        shown.pop()
+    text = " ".join(shown) or name
+    return text[0].upper() + text[1:]
+
+
+def _tool_card(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "label": readable(tool.name),
+        "kind": tool.kind.value,
+        "description": tool.description,
+        "parameters": {"type": "object", "properties": tool.properties, "required": list(tool.required)},
+        "ends_call": bool(tool.exit_text),
+    }
+
+
+def _title(spec: SideSpec, side: Side) -> str:
+    if spec.persona.role:
+        return spec.persona.role
+    return "You are the caller" if side is Side.USER else "You are the agent"
+
+
+def _structured(spec: SideSpec) -> list[dict[str, Any]]:
+    persona = {
+        "Name": spec.persona.name,
+        "Background": spec.persona.background,
+        "Personality": spec.persona.personality,
+        "Accent": spec.persona.accent,
+        "Language": spec.persona.language,
+    }
+    lines = [f"{label}: {text}" for label, text in persona.items() if text and text != "English"]
+    sections = [
+        _section("Who you are", "list", lines),
+        _section("Why you are here", "text", [text for text in (spec.task.goal, spec.task.background) if text]),
+        _section("What you know", "list", list(spec.resources.information)),
+        *(_section(title, "text", [text]) for title, text in spec.resources.info_sections.items() if text),
+        _section("How the call goes", "steps", list(spec.actions.instructions), is_open=False),
+        _section("Rules", "list", list(spec.actions.guidelines), is_open=False),
+    ]
+    return [section for section in sections if section["items"]]
+
+
+def _section(title: str, kind: str, items: list[str], *, is_open: bool = True) -> dict[str, Any]:
+    return {"title": title, "kind": kind, "items": items, "is_open": is_open}
