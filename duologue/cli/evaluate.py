@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from duologue.runner.batch import Batch
     from duologue.scoring.judge import Judge
 
-RESCORE, AGREEMENT = "rescore", "agreement"
+RESCORE, AGREEMENT, TALK = "rescore", "agreement", "talk"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _rescore(arguments[1:])
         if arguments[:1] == [AGREEMENT]:
             return _agreement(arguments[1:])
+        if arguments[:1] == [TALK]:
+            return _talk(arguments[1:])
         return _evaluate(arguments, parse_options(arguments))
     except OptionError as error:
         _print_error(f"{error}\nrun_evaluation.py --help lists the options")
@@ -173,6 +175,12 @@ def _agreement(arguments: list[str]) -> int:
     from duologue.cli.agreement import run_agreement
 
     return run_agreement(arguments)
+
+
+def _talk(arguments: list[str]) -> int:
+    from duologue.cli.talk import run_talk
+
+    return run_talk(arguments)
 
 
 def _print_error(message: str) -> None:
