@@ -196,7 +196,7 @@ class WhisperTranscriber:
         config = config or SttConfig()
         codes = sorted({base_language(language) for language in languages})
         foreign = [code for code in codes if code != ENGLISH]
-        if foreign == codes and config.model == BUNDLED:
+        if foreign and foreign == codes and config.model == BUNDLED:
             config = config.model_copy(update={"model": BUNDLED_MULTILINGUAL})
         self._english = ShortWhisper(config)
         self._foreign = self._english

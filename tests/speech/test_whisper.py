@@ -108,3 +108,7 @@ def test_a_sentence_that_begins_abruptly_is_heard_once():
 @needs_multilingual
 def test_without_english_only_the_multilingual_model_is_loaded():
     assert WhisperTranscriber(languages=["de"]).name == "whisper:bundled-multilingual"
+
+
+def test_without_any_language_english_is_heard():
+    assert WhisperTranscriber(languages=[]).name == "whisper:bundled"
