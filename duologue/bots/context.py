@@ -41,6 +41,7 @@ class ScenarioState:
     tools: dict[str, Tool] = field(default_factory=dict)
     brain: Brain | None = None
     has_exited: bool = False
+    max_tool_turns: int | None = None
 
     @property
     def side(self) -> Side | None:
@@ -73,6 +74,8 @@ class ScenarioStart:
     brain: Brain | None
     epoch: str | None
     profile: str
+    language: str | None = None
+    max_tool_turns: int | None = None
 
     def begin(self, state: ScenarioState) -> None:
         """Replace the scenario part of ``state``, clearing the database in place."""
@@ -81,6 +84,7 @@ class ScenarioStart:
         state.ledger = Ledger(self.epoch)
         state.domain, state.prompt, state.tools = self.domain, self.prompt, self.tools
         state.brain, state.has_exited = self.brain, False
+        state.max_tool_turns = self.max_tool_turns
 
 
 def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
@@ -103,8 +107,22 @@ def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
         brain = build_brain(config.llm.type, payload, _brain_settings(config.llm))
     epoch = payload.get("epoch")
     return ScenarioStart(
-        prompt, domain, tools, brain, str(epoch) if epoch else None, str(payload.get("profile") or "default")
+        prompt,
+        domain,
+        tools,
+        brain,
+        str(epoch) if epoch else None,
+        str(payload.get("profile") or "default"),
+        str(payload["language"]) if payload.get("language") else None,
+        _max_tool_turns(payload),
     )
+
+
+def _max_tool_turns(payload: Mapping[str, Any]) -> int | None:
+    limit = payload.get("max_tool_turns")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"update_system_prompt: max_tool_turns must be a whole number from 1, not {limit!r}")
+    return limit
 
 
 def _brain_settings(config: LlmConfig) -> dict[str, Any]:

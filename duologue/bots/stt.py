@@ -14,7 +14,8 @@ from pipecat.utils.time import time_now_iso8601
 
 from duologue.bots.charging import charge_session
 from duologue.config import SttConfig
-from duologue.speech.whisper import RATE_HZ, ShortWhisper
+from duologue.speech.recognizers import Recognizers
+from duologue.speech.whisper import RATE_HZ
 
 _LATEST_TRANSCRIPT_S = 1.0
 
@@ -23,24 +24,35 @@ class WhisperStt(SegmentedSTTService):
     """Transcribes each stretch between the VAD's start and stop.
 
     Args:
-        whisper: the process's model.
+        recognizers: the process's models.
         config: the ``stt`` section.
     """
 
-    def __init__(self, whisper: ShortWhisper, config: SttConfig) -> None:
+    def __init__(self, recognizers: Recognizers, config: SttConfig) -> None:
         super().__init__(
             sample_rate=RATE_HZ,
             audio_passthrough=False,
             ttfs_p99_latency=_LATEST_TRANSCRIPT_S,
             settings=STTSettings(model=config.model, language=None),
         )
-        self._whisper = whisper
+        self._recognizers = recognizers
+        self._whisper = recognizers.model_for(None)
+        self._language: str | None = None
         self._config = config
 
     @property
     def wants_wav_segments(self) -> bool:
         """Raw PCM is enough."""
         return False
+
+    def listen_in(self, language: str | None) -> None:
+        """Hear ``language`` (a code or a tag) from now on; None takes the configured one.
+
+        Raises:
+            ConfigError: no model at hand hears it.
+        """
+        self._whisper = self._recognizers.model_for(language)
+        self._language = language
 
     def forget(self) -> None:
         """Drop audio that was heard and not yet transcribed."""
@@ -53,7 +65,7 @@ class WhisperStt(SegmentedSTTService):
         samples = np.frombuffer(audio, dtype=np.int16).astype(np.float32) / 32768.0
         loop = asyncio.get_running_loop()
         async with charge_session(self._config.charge):
-            text: str = await loop.run_in_executor(None, self._whisper.transcribe, samples)
+            text: str = await loop.run_in_executor(None, self._whisper.transcribe, samples, self._language)
         if _has_words(text):
             yield TranscriptionFrame(text, "", time_now_iso8601())
 

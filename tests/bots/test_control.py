@@ -26,7 +26,10 @@ async def test_the_handshake_says_what_the_bot_is(start_bot):
         "tool_calling": True,
         "barrier": True,
         "brain": "reference",
+        "stt": "whisper:bundled",
         "plan": True,
+        "max_tick_s": 0.0,
+        "preflight": True,
     }
 
 

@@ -134,7 +134,7 @@ async def test_a_turn_ends_after_the_configured_silence(start_bot, caller, quiet
 
 
 async def test_a_turn_without_words_ends_too(start_bot, caller, monkeypatch, models):
-    monkeypatch.setattr(models.whisper, "transcribe", lambda samples: "")
+    monkeypatch.setattr(models.whisper, "transcribe", lambda *_: "")
     async with start_bot(repeat).scenario() as client:
         await client.play(caller("Hello there."))
         await client.wait(2)
