@@ -42,6 +42,9 @@ VOICE_FLAG = "vab-missing-audio"
 DIALOGUE_FLAG = "vab-dialogue"
 EXTRAS_FLAG = "vab-judged-extras"
 
+MAX_TOOL_TURNS = 8
+"""How many replies with tool calls an agent has for each user turn."""
+
 _BASE_S, _TURN_S = 60.0, 60.0
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -137,6 +140,7 @@ def build_scenario(record: TaskRecord, source: Source, flags: dict[str, str]) ->
         reference_actions=_reference_actions(record),
         labels=_labels(record, flags),
         frozen_caller=tuple(callers),
+        max_tool_turns=MAX_TOOL_TURNS,
         grading=record.without_audio().model_dump(mode="json", exclude_unset=True),
     )
 
