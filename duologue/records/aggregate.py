@@ -28,6 +28,20 @@ class LatencySummary(Record):
     unanswered: int
 
 
+class RepeatRate(Record):
+    """Repeated scenarios: ``pass_at`` is pass@k (any of k trials), ``pass_hat`` is pass^k (all of k trials).
+
+    Both are means over ``scenarios`` with at least ``k`` evaluable trials, None without any. ``left_out``: scenarios
+    that were run as often, but with fewer evaluable attempts.
+    """
+
+    k: int
+    scenarios: int
+    left_out: int
+    pass_at: float | None
+    pass_hat: float | None
+
+
 class GroupAggregate(Record):
     """Figures over one group of attempts.
 
@@ -47,6 +61,7 @@ class GroupAggregate(Record):
     interruptions: int
     media_ms: int
     tokens: dict[Side, TokenUse]
+    repeats: tuple[RepeatRate, ...] = ()
 
 
 class RunAggregate(Record):

@@ -64,11 +64,17 @@ def _groups(aggregate: RunAggregate) -> list[tuple[str, GroupAggregate]]:
 
 def _group_lines(name: str, group: GroupAggregate) -> list[str]:
     latency = group.latency
+    repeats = [
+        f"  repeated k={rate.k:<9}pass@k {_share(rate.pass_at)}, pass^k {_share(rate.pass_hat)} "
+        f"({rate.scenarios} scenarios, {rate.left_out} left out)"
+        for rate in group.repeats
+    ]
     lines = [
         f"[{name}]",
         f"  successful          {_rate(group.success)}",
         f"  task successful     {_rate(group.task_success)}",
         f"  evaluable           {_rate(group.evaluability)}",
+        *repeats,
         *(f"  {signal:<20}{_rate(rate)}" for signal, rate in group.signals.items()),
     ]
     stats = latency.stats
@@ -120,6 +126,10 @@ def _rate_row(group: GroupAggregate) -> tuple[str, ...]:
     p50, p95 = group.latency.percentiles.p50_ms, group.latency.percentiles.p95_ms
     latency = f"{p50:.0f} / {p95:.0f} ms" if p50 is not None and p95 is not None else "–"
     return str(group.attempts), _rate(group.success), _rate(group.task_success), _rate(group.evaluability), latency
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
 
 
 def _rate(rate: Rate) -> str:

@@ -13,6 +13,7 @@ from duologue.records.outcome import OutcomeKind, Verdict
 from duologue.records.result import ScenarioResult, TokenUse
 from duologue.records.scenario import SignalName
 from duologue.scoring.latency import contract_stats, percentiles
+from duologue.scoring.repeats import repeat_rates
 
 CONFIDENCE = 0.95
 
@@ -74,6 +75,7 @@ def _group(results: Sequence[ScenarioResult]) -> GroupAggregate:
         interruptions=sum(len(result.conversation.interruptions) for result in results),
         media_ms=sum(result.media_ms for result in results),
         tokens={side: _tokens([result.tokens.get(side, TokenUse()) for result in results]) for side in Side},
+        repeats=repeat_rates(results),
     )
 
 
