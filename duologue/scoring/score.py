@@ -61,7 +61,7 @@ def score_trace(
     tokens = count_tokens(trace)
     agent_turns = count_agent_turns(trace, conversation.turns)
     counted = tokens[Side.AGENT].n_calls if mode is ScoringMode.REFERENCE else agent_turns
-    too_few = counted < int(header.settings.get(MIN_AGENT_TURNS) or 0)
+    too_few = counted < _wanted_turns(trace)
     grade = grade_trace(trace, judgement)
     if grade is not None:
         verdicts, too_few = grade.verdicts, False
@@ -99,6 +99,13 @@ def score_trace(
         grader=scenario.grader,
         grade=dict(grade.fields) if grade is not None else {},
     )
+
+
+def _wanted_turns(trace: Trace) -> int:
+    """Return how many turns the agent has to take: never more than a frozen caller gives it."""
+    wanted = int(trace.header.settings.get(MIN_AGENT_TURNS) or 0)
+    caller = trace.header.scenario.frozen_caller
+    return wanted if caller is None else min(wanted, len(caller))
 
 
 def count_tokens(trace: Trace) -> dict[Side, TokenUse]:
