@@ -34,7 +34,7 @@ class SpokenUtterances:
     def __init__(
         self, defaults: TtsConfig, folder: Path, build_voice: Callable[[TtsConfig, int], HibariVoice] = HibariVoice
     ) -> None:
-        self._defaults = defaults
+        self.defaults = defaults
         self._folder = folder
         self._build_voice = build_voice
         self._voices: dict[str, HibariVoice] = {}
@@ -62,7 +62,7 @@ class SpokenUtterances:
 
     def _config(self, utterance: FrozenUtterance) -> TtsConfig:
         try:
-            return TtsConfig.model_validate({**self._defaults.model_dump(), **utterance.voice})
+            return TtsConfig.model_validate({**self.defaults.model_dump(), **utterance.voice})
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             key = ".".join(map(str, problem["loc"]))
