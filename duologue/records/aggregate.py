@@ -47,7 +47,8 @@ class GroupAggregate(Record):
 
     ``success`` and ``task_success`` are over evaluable attempts, ``evaluability`` over all. ``signals``:
     over evaluable attempts with enough turns; predicates are counted for ``db_state_assertion`` and
-    statements for ``nl_assertion``, attempts for every other signal.
+    statements for ``nl_assertion``, attempts for every other signal. ``caller``: attempts whose simulated caller did
+    its part, over those in which it was checked; ``caller_checks`` the same for each check.
     """
 
     attempts: int
@@ -57,6 +58,8 @@ class GroupAggregate(Record):
     task_success: Rate
     evaluability: Rate
     signals: dict[str, Rate]
+    caller: Rate = Rate(passed=0, total=0)
+    caller_checks: dict[str, Rate] = Field(default_factory=dict)
     latency: LatencySummary
     interruptions: int
     media_ms: int

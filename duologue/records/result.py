@@ -143,7 +143,8 @@ class ScenarioResult(Record):
     ``scored_as`` is ``duologue`` or ``reference`` (see ``docs/scoring.md``). ``is_task_successful`` leaves
     out the clean exit; it is None when no other gating signal was evaluated. ``agent_turns`` counts the
     agent's stretches of speech or tool use. ``grader`` names the domain's grader when one decided; ``grade`` then
-    holds its own fields.
+    holds its own fields. ``caller`` says whether the simulated caller did its part; a failed check of it makes the
+    attempt not evaluable.
     """
 
     schema_version: int = RESULT_SCHEMA
@@ -172,6 +173,7 @@ class ScenarioResult(Record):
     evidence: dict[Side, EvidenceSource] = Field(default_factory=dict)
     provenance: dict[str, Any] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
+    caller: tuple[Verdict, ...] = ()
     grader: str = ""
     grade: dict[str, Any] = Field(default_factory=dict)
 

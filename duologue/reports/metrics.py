@@ -87,6 +87,7 @@ def _ours(result: ScenarioResult) -> dict[str, Any]:
         "unanswered_turns": result.conversation.latency.unanswered,
         "interruptions": [item.model_dump(mode="json") for item in result.conversation.interruptions],
         "overlap_ms": sum(item.end_ms - item.start_ms for item in result.conversation.overlaps),
+        "caller_fidelity": {verdict.signal: verdict.model_dump(mode="json") for verdict in result.caller},
         "signals": {verdict.signal: verdict.model_dump(mode="json") for verdict in result.verdicts},
     }
 

@@ -76,6 +76,8 @@ def _group_lines(name: str, group: GroupAggregate) -> list[str]:
         f"  evaluable           {_rate(group.evaluability)}",
         *repeats,
         *(f"  {signal:<20}{_rate(rate)}" for signal, rate in group.signals.items()),
+        f"  faithful caller     {_rate(group.caller)}",
+        *(f"    {check:<18}{_rate(rate)}" for check, rate in group.caller_checks.items() if rate.passed < rate.total),
     ]
     stats = latency.stats
     figures = f"n {stats.count}, mean {stats.mean_ms:.0f}, p50 {stats.p50_ms:.0f}, p95 {stats.p95_ms:.0f}"

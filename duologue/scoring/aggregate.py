@@ -71,6 +71,8 @@ def _group(results: Sequence[ScenarioResult]) -> GroupAggregate:
         task_success=rate_of(sum(tasks), len(tasks)),
         evaluability=rate_of(len(evaluable), len(results)),
         signals=_signal_rates([result for result in evaluable if not result.insufficient_agent_turns]),
+        caller=_caller_rate(results),
+        caller_checks=_caller_checks(results),
         latency=_latency(results),
         interruptions=sum(len(result.conversation.interruptions) for result in results),
         media_ms=sum(result.media_ms for result in results),
@@ -98,6 +100,18 @@ def _counted(verdict: Verdict) -> tuple[int, int]:
     if not isinstance(parts, list):
         return int(verdict.passed), 1
     return sum(part.get("passed") is True for part in parts), len(parts)
+
+
+def _caller_rate(results: Sequence[ScenarioResult]) -> Rate:
+    checked = [result for result in results if result.caller]
+    return rate_of(sum(all(item.passed is not False for item in result.caller) for result in checked), len(checked))
+
+
+def _caller_checks(results: Sequence[ScenarioResult]) -> dict[str, Rate]:
+    verdicts = [verdict for result in results for verdict in result.caller if verdict.passed is not None]
+    names = sorted({verdict.signal for verdict in verdicts})
+    of = {name: [verdict.passed for verdict in verdicts if verdict.signal == name] for name in names}
+    return {name: rate_of(sum(passed is True for passed in found), len(found)) for name, found in of.items()}
 
 
 def _latency(results: Sequence[ScenarioResult]) -> LatencySummary:

@@ -17,6 +17,7 @@ from duologue.registry import DEFAULT_DOMAIN
 
 # Imported for the signals that they register.
 from duologue.scoring import action_match, clean_exit, db_assertions, db_state, judge_passed, nl_assertions
+from duologue.scoring.caller_fidelity import caller_problems, check_caller
 from duologue.scoring.composite import combine, gating_signals
 from duologue.scoring.evidence import Evidence, ScoringMode, collect_evidence
 from duologue.scoring.graded import combine_grade, grade_trace
@@ -62,13 +63,15 @@ def score_trace(
     agent_turns = count_agent_turns(trace, conversation.turns)
     counted = tokens[Side.AGENT].n_calls if mode is ScoringMode.REFERENCE else agent_turns
     too_few = counted < _wanted_turns(trace)
+    caller = check_caller(trace)
+    problems = evidence.problems if mode is ScoringMode.REFERENCE else (*evidence.problems, *caller_problems(caller))
     grade = grade_trace(trace, judgement)
     if grade is not None:
         verdicts, too_few = grade.verdicts, False
-        composite = combine_grade(grade, evidence.problems)
+        composite = combine_grade(grade, problems)
     else:
         verdicts = _verdicts(evidence)
-        composite = combine(verdicts, gating_signals(scenario, mode), evidence.problems, mode, too_few_turns=too_few)
+        composite = combine(verdicts, gating_signals(scenario, mode), problems, mode, too_few_turns=too_few)
     ended = evidence.ended
     return ScenarioResult(
         run_id=header.run_id,
@@ -96,6 +99,7 @@ def score_trace(
         evidence=evidence_sources(trace),
         provenance=header.provenance,
         labels=scenario.labels,
+        caller=caller,
         grader=scenario.grader,
         grade=dict(grade.fields) if grade is not None else {},
     )

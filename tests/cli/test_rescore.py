@@ -10,6 +10,7 @@ from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
 from duologue.runner.rescoring import rebuild_run_files, rescore_folder
 from duologue.testing.builders import TraceBuilder, write_recording
+from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 
 
@@ -23,9 +24,18 @@ def scenarios() -> list[Scenario]:
     return [plain, transfer]
 
 
+def requests(scenario: Scenario) -> str:
+    """What an agent says to have the caller do its steps of the reference solution."""
+    book = PHRASEBOOKS.get(scenario.domain, RULES_NAME)
+    steps = [step for step in scenario.reference_actions if step.side is Side.USER]
+    asked = [book.request(step.name, step.arguments) for step in steps]
+    return " ".join(request.phrasings[0] for request in asked if request is not None)
+
+
 def store(run_dir: Path, scenario: Scenario, *, solved: bool = True) -> Path:
     folder = run_dir / scenario.name
-    builder = TraceBuilder(scenario).say(Side.AGENT, "Hello.", 0, 1000).say(Side.USER, "Help.", 2000, 3000)
+    words = f"Hello. {requests(scenario)}"
+    builder = TraceBuilder(scenario).say(Side.AGENT, words, 0, 1000).say(Side.USER, "Help.", 2000, 3000)
     for step in scenario.reference_actions if solved else ():
         builder.call_tool(step.side, step.name, **step.arguments)
     builder.say(Side.AGENT, "Goodbye.", 4000, 5000).hang_up()

@@ -8,12 +8,40 @@ import pytest
 from duologue.errors import RegistryError
 from duologue.records.scenario import SignalName
 from duologue.registry import DEFAULT_DOMAIN
-from duologue.scoring import composite, evidence, matching, reference_match
+from duologue.scoring import (
+    caller_conduct,
+    caller_facts,
+    caller_fidelity,
+    caller_tools,
+    composite,
+    evidence,
+    judge_prompt,
+    judge_reply,
+    matching,
+    reference_match,
+    spoken_digits,
+    utterances,
+)
+from duologue.scoring.caller_fidelity import CALLER_VERSION
+from duologue.scoring.judge_prompt import JUDGE_VERSION
 from duologue.scoring.score import SIGNAL_MODULES
 from duologue.scoring.signal import SIGNALS, Finding, signal
 
 STORED = Path(__file__).parent / "signal_digests.json"
-SHARED = {"matching": matching, "reference_match": reference_match, "evidence": evidence, "composite": composite}
+SHARED = {
+    "matching": matching,
+    "reference_match": reference_match,
+    "evidence": evidence,
+    "composite": composite,
+    "judge_prompt": judge_prompt,
+    "judge_reply": judge_reply,
+    "caller_conduct": caller_conduct,
+    "caller_facts": caller_facts,
+    "caller_fidelity": caller_fidelity,
+    "caller_tools": caller_tools,
+    "spoken_digits": spoken_digits,
+    "utterances": utterances,
+}
 """Modules whose change may change the verdict of several signals."""
 
 ADVICE = (
@@ -39,6 +67,7 @@ def test_source_of_a_signal_changes_only_with_its_stored_digest(name: str) -> No
 
 def test_versions_are_the_stored_ones() -> None:
     versions = {name: item.version for name, item in SIGNALS.items(DEFAULT_DOMAIN)}
+    versions |= {"judge": JUDGE_VERSION, "caller": CALLER_VERSION}
     assert json.loads(STORED.read_text())["versions"] == versions
 
 
@@ -48,7 +77,7 @@ def test_every_signal_of_the_contract_is_registered() -> None:
 
 def test_every_signal_has_a_page() -> None:
     pages = Path(__file__).parents[2] / "docs" / "signals"
-    assert {path.stem for path in pages.glob("*.md")} == {name.value for name in SignalName}
+    assert {path.stem for path in pages.glob("*.md")} == {name.value for name in SignalName} | {"caller_fidelity"}
 
 
 def test_a_signal_name_is_registered_once() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import yaml
 
 from duologue.errors import FixtureError
+from duologue.toolkit.caller_facts import CALLER_FACTS
 from duologue.toolkit.phrasebook import PHRASEBOOKS, Arguments, Identification, Phrasebook, Question, Request
 from duologue.toolkit.rules import RULES_NAME
+from tools.tau2_telecom.caller_facts import caller_facts
 from tools.tau2_telecom.caller_words import answer, is_satisfied, opening, report
 from tools.tau2_telecom.spoken import DIGITS, amount
 
@@ -121,3 +123,4 @@ def build_phrasebook() -> Phrasebook:
 
 
 PHRASEBOOKS.register("tau2_telecom", RULES_NAME, build_phrasebook(), owner=__name__)
+CALLER_FACTS.register("tau2_telecom", RULES_NAME, caller_facts, owner=__name__)
