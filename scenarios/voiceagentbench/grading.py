@@ -29,13 +29,13 @@ def grade(given: GradingInput) -> Grade:
     except FixtureError as error:
         return Grade(None, (), (), {}, f"the scenario holds no task record: {error}", Cause.HARNESS)
     seen = observe(given.trace)
-    judged = _judged(given.judgement, judging.COHERENCE, is_due=len(seen.turns) > 1)
+    judged = _judged(given.judgement, judging.COHERENCE, is_due=len(seen.heard_turns) > 1)
     error = seen.error or (f"JudgeError: {judged.error}" if judged.error else None)
     axes = score_task(
         record,
         seen.calls,
         seen.final_text,
-        user_turns=len(seen.turns),
+        user_turns=len(seen.heard_turns),
         judge_score=judged.score,
         error=error,
     )
@@ -165,7 +165,7 @@ def questions(trace: Trace) -> Sequence[JudgeQuestion]:
     """Return what a judge has to be asked: coherence where it is due, and the extra figures where they are wanted."""
     seen = observe(trace)
     asked = []
-    coherence = judging.coherence_question([(turn.transcript, turn.reply) for turn in seen.turns])
+    coherence = judging.coherence_question([(turn.transcript, turn.reply) for turn in seen.heard_turns])
     if coherence is not None:
         asked.append(coherence)
     if _asks_extras(trace.header.scenario):

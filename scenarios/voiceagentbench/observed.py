@@ -59,8 +59,13 @@ class Observation:
 
     @property
     def transcripts(self) -> list[str]:
-        """What was heard of each user turn."""
-        return [turn.transcript for turn in self.turns]
+        """What was heard of each user turn that was heard, or answered."""
+        return [turn.transcript for turn in self.heard_turns]
+
+    @property
+    def heard_turns(self) -> list[UserTurn]:
+        """The user turns that were heard, or answered."""
+        return [turn for turn in self.turns if turn.transcript or turn.is_answered]
 
     @property
     def final_text(self) -> str:
