@@ -11,6 +11,7 @@ from duologue.talk.card import role_card, tool_cards
 from duologue.talk.feed import Feed
 from duologue.talk.person import Person
 from duologue.talk.phone_line import PhoneLine
+from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.view import visible_state
 
 MAX_NAME = 200
@@ -23,6 +24,9 @@ class Desk:
         scenario: what is played; its domain must be loaded.
         side: the side that the person takes.
         line: how their sound travels.
+
+    Raises:
+        InitializationFailed: the scenario cannot be set up.
     """
 
     def __init__(self, scenario: Scenario, side: Side, line: PhoneLine) -> None:
@@ -32,6 +36,7 @@ class Desk:
         self.person = Person(side, line, self._show_state)
         self.feed = Feed(side, self.person.spoke)
         self.feed.publish(self._introduction())
+        self.feed.state(visible_state(side, DualState.for_scenario(scenario).side(side)))
         self.feed.status("waiting")
 
     def take(self, message: Any) -> None:

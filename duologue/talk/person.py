@@ -23,6 +23,7 @@ BRAIN = "human"
 
 CALLER_GOODBYE = "The caller hung up."
 _MAX_WAITING = 20
+_LINE_REPORT_TICKS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Person:
         self._is_muted = False
         self._is_closed = False
         self._has_started = False
+        self._ticks = 0
+        self._reported: dict[str, int] = {}
 
     @property
     def is_usable(self) -> bool:
@@ -117,6 +120,7 @@ class Person:
         self._line.playout.put(pcm)
         said = self._line.microphone.take()
         self._act()
+        self._report_line()
         inbound, self._inbound = tuple(self._inbound), []
         future: asyncio.Future[TickReply] = asyncio.get_running_loop().create_future()
         future.set_result(TickReply(AudioChunk(SILENCE if self._is_muted else said), inbound))
@@ -164,6 +168,15 @@ class Person:
     def spoke(self, text: str) -> None:
         """Note words of the person's, as the other side understood them."""
         self._inbound.append(RtviMessage("bot-tts-text", data={"text": f"{text.strip()} "}))
+
+    def _report_line(self) -> None:
+        """Note in the trace what the line has done to the sound, when there is something new to tell."""
+        self._ticks += 1
+        microphone, playout = self._line.microphone, self._line.playout
+        counts = {"microphone_gaps": microphone.ran_dry, "playout_gaps": playout.ran_dry, "lost_ticks": microphone.lost}
+        if self._ticks % _LINE_REPORT_TICKS == 0 and counts != self._reported:
+            self._reported = counts
+            self._inbound.append(RtviMessage("server-message", data={"type": "line-quality", **counts}))
 
     def _act(self) -> None:
         if self.seat.is_waiting:

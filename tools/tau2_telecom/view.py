@@ -41,7 +41,7 @@ def show_phone(state: SideState) -> Mapping[str, Mapping[str, Any]]:
         },
         "Access point": {
             "APN": apn["apn_name"],
-            "Picture messages": apn["mmsc_url"],
+            "For picture messages": apn["mms_apn"],
             "Reset at restart": apn["reset_at_reboot"],
         },
         "App permissions": {

@@ -198,11 +198,11 @@ function showSession(message) {
   if (session) return rebuild();
   session = message;
   otherName = message.side === "user" ? "Agent" : "Caller";
+  $("state-title").textContent = message.side === "user" ? "Your phone" : "Your system";
   document.title = `${message.card.title} · Duologue`;
   $("title").textContent = message.card.title;
   $("scenario").textContent = message.scenario;
   $("other-name").textContent = otherName;
-  $("state-title").textContent = message.side === "user" ? "Your phone" : "Your system";
   $("empty").textContent = message.side === "user"
     ? "Read your role, then start the call. The agent greets you; say what is wrong, and do with your phone what you are asked to do."
     : "Read your brief, then start the call. You are the agent: greet the caller, use your tools, and hang up when everything is settled.";
@@ -262,6 +262,7 @@ function showTools(list) {
   for (const tool of list) tools.set(tool.name, tool);
   const shown = list.filter((tool) => !(tool.ends_call && !Object.keys(tool.parameters.properties).length));
   const groups = [["Do", shown.filter((tool) => tool.kind !== "read")], ["Look", shown.filter((tool) => tool.kind === "read")]];
+  if (session.side === "agent") groups.reverse();
   $("tool-list").replaceChildren(...groups.filter(([, group]) => group.length).map(([title, group]) =>
     el("div", { class: "group" }, el("h3", { text: title }), el("ul", {}, ...group.map(toolItem)))));
   $("filter").closest("label").hidden = shown.length < 8;
@@ -305,6 +306,8 @@ function append(item) {
 }
 
 function addWords(who, text) {
+  const last = $("log").lastElementChild;
+  if (openWords?.who !== who && last?.classList.contains(who)) openWords = { who, words: last.querySelector(".words") };
   if (openWords?.who !== who) {
     const words = el("span", { class: "words" });
     const name = who === "you" ? `You, as the ${otherName.toLowerCase()} heard it` : otherName;
@@ -324,7 +327,6 @@ function addNote(text) {
 const lastDeed = (name) => [...document.querySelectorAll("#log .deed")].reverse().find((node) => node.dataset.name === name);
 
 function startDeed({ id, name, arguments: args }) {
-  openWords = null;
   const given = Object.keys(args).length ? renderEntries(args) : null;
   const title = el("div", { class: "title" }, el("span", { text: labelOf(name) }), el("span", { class: "mark" }));
   append(el("li", { class: "deed", "data-id": id, "data-name": name }, title, given));
@@ -336,7 +338,7 @@ function finishDeed({ id, name, result }) {
   if (!item) return;
   const isBad = result?.status === "error" || result?.success === false;
   item.classList.toggle("bad", isBad);
-  item.append(resultText(result));
+  item.append(el("div", { class: "result", tabindex: "0", "aria-label": `Result of ${labelOf(name)}` }, resultText(result)));
   $("log").scrollTop = $("log").scrollHeight;
 }
 
@@ -362,7 +364,7 @@ function showOutcome({ kind, cause, detail, checks, media_ms, folder }) {
   const title = { passed: "Passed", failed: "Failed", not_evaluable: `Not evaluable (${cause})` }[kind] ?? kind;
   const line = (check) => {
     const [word, style] = check.passed === true ? ["yes", "yes"] : check.passed === false ? ["no", "no"] : ["not checked", "none"];
-    return el("li", {}, el("span", { class: `verdict ${style}`, text: word }), ` ${readable(check.signal)}${check.gates ? "" : " (does not count)"}${check.reason ? `: ${check.reason}` : ""}`);
+    return el("li", {}, el("span", { class: `verdict ${style}`, text: word }), ` ${signalName(check.signal)}${check.gates ? "" : " (does not count)"}${check.reason ? `: ${check.reason}` : ""}`);
   };
   const box = $("outcome");
   box.className = `outcome ${kind}`;
@@ -375,6 +377,8 @@ function showOutcome({ kind, cause, detail, checks, media_ms, folder }) {
   );
   box.focus();
 }
+
+const signalName = (signal) => readable(signal.replace(/^is_/, "").replace(/^db_/, "database_").replace(/^nl_/, "spoken_"));
 
 function clock(ms) {
   const seconds = Math.floor(ms / 1000);

@@ -115,7 +115,9 @@ export function renderEntries(value, before) {
   const rows = Object.entries(value).flatMap(([key, item]) => {
     const isChanged = before !== undefined && JSON.stringify(before?.[key]) !== JSON.stringify(item);
     const mark = isChanged ? el("span", { class: "visually-hidden", text: " (changed)" }) : null;
-    return [el("dt", { text: readable(key) }), el("dd", { class: isChanged ? "changed" : null }, renderValue(item), mark)];
+    const isNested = typeof item === "object" && item !== null && Object.values(item).some((part) => !Array.isArray(item) || typeof part === "object");
+    const style = [isChanged ? "changed" : "", isNested ? "nested" : ""].join(" ").trim() || null;
+    return [el("dt", { class: isNested ? "nested" : null, text: readable(key) }), el("dd", { class: style }, renderValue(item), mark)];
   });
   return el("dl", { class: "values" }, ...rows);
 }
