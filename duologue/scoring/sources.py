@@ -30,8 +30,7 @@ def _source(trace: Trace, side: Side) -> EvidenceSource | None:
         return EvidenceSource.NONE
     checks = [event for event in trace.of(StateChecked) if event.side is side]
     if checks:
-        is_equal = checks[-1].equal or checks[-1].repaired
-        return EvidenceSource.DIGEST if is_equal else EvidenceSource.CONTRADICTED
+        return EvidenceSource.DIGEST if checks[-1].equal else EvidenceSource.CONTRADICTED
     return _by_hash(summaries[-1], contract_hash_of(shadow))
 
 
