@@ -87,21 +87,24 @@ def prompt_digest(prompt: str) -> str:
 
 
 def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
-    """Return what a bot's brain may know of the scenario: its own side's facts, and the plan only for an oracle."""
+    """Return what a bot's brain may know of the scenario: the caller's facts; the agent's, and the plan, for an oracle.
+
+    The agent's facts can give the solution away, so that a system under test is not sent them.
+    """
     scenario = attempt.scenario
+    wants_plan = side is Side.AGENT and attempt.party(side).about.plan
     payload: dict[str, Any] = {
         "name": scenario.name,
         "domain": scenario.domain,
         "family": scenario.family,
         "epoch": attempt.epoch,
         "profile": scenario.profile,
-        "facts": scenario.side(side).facts,
+        "facts": scenario.side(side).facts if side is Side.USER or wants_plan else {},
     }
     if side is Side.AGENT and scenario.max_tool_turns is not None:
         payload["max_tool_turns"] = scenario.max_tool_turns
     if side is Side.AGENT and scenario.frozen_caller is not None:
         payload["language"] = scenario.frozen_caller[0].language
-    wants_plan = side is Side.AGENT and attempt.party(side).about.plan
     if attempt.plan is not None and wants_plan and attempt.settings.send_plan:
         payload.update(attempt.plan.fields())
     return payload

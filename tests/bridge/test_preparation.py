@@ -55,9 +55,14 @@ async def test_plan_stays_home_when_nobody_asks_or_it_is_switched_off(tmp_path: 
 
 
 async def test_each_side_gets_its_own_facts_only(tmp_path: Path) -> None:
-    played = await play(tmp_path)
+    played = await play(tmp_path, ORACLE)
     assert played.agent is not None and played.user is not None
     assert (played.agent.scenario["facts"], played.user.scenario["facts"]) == ({"till": 1}, {"mood": "good"})
+
+
+async def test_agent_under_test_is_sent_no_facts(tmp_path: Path) -> None:
+    played = await play(tmp_path)
+    assert played.agent is not None and played.agent.scenario["facts"] == {}
 
 
 async def test_profile_that_initializes_step_by_step_starts_from_the_whole_state(tmp_path: Path) -> None:
