@@ -13,6 +13,7 @@ from pipecat.frames.frames import (
     LLMFullResponseEndFrame,
     LLMFullResponseStartFrame,
 )
+from pipecat.metrics.metrics import LLMTokenUsage
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
@@ -109,6 +110,10 @@ class _Scripted(LLMService):
         self._latency_s = latency_s
         self._calls = 0
 
+    def can_generate_metrics(self) -> bool:
+        """Each decision counts as a call of the model, without tokens; clients count calls."""
+        return True
+
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         """Answer a context frame; pass everything else on."""
         await super().process_frame(frame, direction)
@@ -128,6 +133,7 @@ class _Scripted(LLMService):
             frame.context, system_instruction=self._settings.system_instruction, convert_developer_to_user=False
         )
         reply = self._decide(list(seen["messages"]))
+        await self.start_llm_usage_metrics(LLMTokenUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0))
         if self._latency_s:
             await asyncio.sleep(self._latency_s)
         for word in reply.text.split():
