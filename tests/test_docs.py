@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.cli.options import build_parser
+from duologue.runner.build import domain_flags, load_catalogues
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -41,7 +42,9 @@ def test_every_flag_of_the_command_line_page_exists_and_is_described() -> None:
     page = text_of(ROOT / "docs" / "cli.md")
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*", page)) - {"--judge"}
     assert named <= known
-    own = {flag for flag in known if not flag.startswith("--judge-")} - {
+    declared = {flag for action in build_parser()._actions for flag in action.option_strings if flag.startswith("--")}
+    of_domains = {f"--{flag.name}" for flag in domain_flags()}
+    own = {flag for flag in declared - of_domains if not flag.startswith("--judge-")} - {
         "--help",
         "--version",
         "--resume",
@@ -49,6 +52,12 @@ def test_every_flag_of_the_command_line_page_exists_and_is_described() -> None:
         "--judge",
     }
     assert own - named == set()
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "domains").glob("*.md")), ids=lambda page: page.stem)
+def test_flags_of_a_domain_are_described_on_its_page(page: Path) -> None:
+    catalogue = load_catalogues()[page.stem]
+    assert {flag.name for flag in catalogue.flags if f"`--{flag.name}" not in text_of(page)} == set()
 
 
 @pages
