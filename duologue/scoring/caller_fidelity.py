@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.records.action import Side
-from duologue.records.event import ExitRequested
+from duologue.records.event import BotReady, ExitRequested
 from duologue.records.outcome import Cause, Verdict
 from duologue.scoring.caller_conduct import agent_lines, hang_up_without_reason, lines_out_of_part
 from duologue.scoring.caller_facts import find_contradictions
@@ -29,19 +29,25 @@ FACTS, TOOLS, ROLE, PART, HANG_UP = (
     "caller_hang_up",
 )
 
-CALLER_SETTING = "caller"
-"""A key of the header's settings: who takes the user's side, when it is not a simulated caller (``human``)."""
+HUMAN = "human"
+"""What a side that a person holds names as its brain in the handshake."""
 
 
 def check_caller(trace: Trace) -> tuple[Verdict, ...]:
     """Return the verdicts on the caller; none when nobody simulates it, or it never spoke."""
     scenario = trace.header.scenario
-    if scenario.frozen_caller or trace.header.settings.get(CALLER_SETTING, "simulated") != "simulated":
+    if scenario.frozen_caller or _is_person(trace):
         return ()
     deeds = read_deeds(trace.events)
     if not any(isinstance(deed, Utterance) and deed.side is Side.USER for deed in deeds):
         return ()
     return (_facts(trace, deeds), _tools(trace, deeds), _role(deeds), _part(trace, deeds), _hang_up(trace, deeds))
+
+
+def _is_person(trace: Trace) -> bool:
+    abouts = [event.about for event in trace.of(BotReady) if event.side is Side.USER]
+    capabilities = abouts[-1].get("capabilities") if abouts else None
+    return isinstance(capabilities, dict) and capabilities.get("brain") == HUMAN
 
 
 def caller_problems(verdicts: Sequence[Verdict]) -> tuple[Problem, ...]:

@@ -1,7 +1,7 @@
 import pytest
 
 from duologue.records.action import Side
-from duologue.records.event import ContextPulled, ExitRequested, HeardText
+from duologue.records.event import BotReady, ContextPulled, ExitRequested, HeardText
 from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
@@ -232,7 +232,7 @@ def test_verdicts_say_what_was_said_expected_and_where(abroad: Scenario) -> None
 
 def test_nobody_simulated_means_no_checks(abroad: Scenario) -> None:
     dialogue = talk(abroad, WRONG[0])
-    dialogue.builder.header = dialogue.builder.header.model_copy(update={"settings": {"caller": "human"}})
+    dialogue.builder.add(BotReady(side=USER, about={"capabilities": {"brain": "human"}}))
     assert check_caller(dialogue.builder.build()) == ()
     assert check_caller(TraceBuilder(abroad).say(AGENT, "Hello?", 0, 900).build()) == ()
 
