@@ -9,6 +9,7 @@
     ├── ToolError              raised inside a tool body; becomes a value for the model, never a crash
     │   ├── ToolRefusal        the tool understood and declined
     │   └── InvalidArguments   the arguments do not fit the tool
+    ├── PreflightFailed        a bot is not there, or its model does not answer; nothing was run
     ├── BotStateError          a bot's own pipeline is not in the state it has to be in
     ├── BotError               one bot, seen from the bridge (has ``side``, ``request_id``, ``retryable``)
     │   ├── BotUnavailable     cannot connect, or the connection ended
@@ -59,6 +60,10 @@ class InvalidArguments(ToolError):
     """The arguments do not fit the tool."""
 
     error_type = "invalid_arguments"
+
+
+class PreflightFailed(DuologueError):
+    """A bot that the run needs cannot take part: one line for each, with address and remedy."""
 
 
 class BotStateError(DuologueError):

@@ -67,6 +67,7 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
             "stt": f"{config.stt.type}:{config.stt.model}",
             "plan": config.llm.wants_plan,
             "preflight": True,
+            "ends_call": True,
             "max_tick_s": config.llm.longest_tick_s,
         },
     }

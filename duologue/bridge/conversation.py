@@ -224,9 +224,11 @@ class Conversation:
         """Raise for what a call cannot go on after."""
         if isinstance(item, StrayAnswer) and item.kind == "apply_sync_delta" and item.stray is not Stray.UNKNOWN:
             raise ReconcileFailed(f"the {side} bot: {item.note}; its database may have changed twice")
-        data = item.data if isinstance(item, RtviMessage) and item.type == "error" else None
-        if isinstance(data, dict) and data.get("fatal") is True:
-            raise BotUnavailable(f"the {side} bot reported a fatal error: {data.get('error')}", side=side)
+        if not isinstance(item, RtviMessage) or not isinstance(item.data, dict) or item.data.get("fatal") is not True:
+            return
+        if item.type == "error" or (item.type == "server-message" and item.data.get("type") == "bot-error"):
+            what = item.data.get("error") or item.data.get("message")
+            raise BotUnavailable(f"the {side} bot reported a fatal error: {what}", side=side)
 
 
 def stop_reason_of(error: BaseException) -> StopReason:

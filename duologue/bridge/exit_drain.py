@@ -48,8 +48,13 @@ class BotActivity:
     @property
     def is_done(self) -> bool:
         """Whether nothing is under way and the sound has been quiet for long enough."""
-        busy = self.is_speaking or self.is_thinking or self.is_voicing or self.open_tools or self.has_unplayed
-        return not busy and self.quiet_ms >= QUIET_MS
+        return not self.has_plans and self.quiet_ms >= QUIET_MS
+
+    @property
+    def has_plans(self) -> bool:
+        """Whether words or tool calls are under way, whatever can be heard."""
+        busy = self.is_speaking or self.is_thinking or self.is_voicing or self.has_unplayed
+        return busy or bool(self.open_tools)
 
     def _observe(self, message: RtviMessage) -> None:
         data = message.data if isinstance(message.data, dict) else {}
@@ -86,6 +91,7 @@ class CallEnd:
     drain_ms: int
     exit_at_ms: int | None = None
     left_at_ms: int | None = None
+    _silent_since_ms: int = 0
 
     def request_exit(self, t_ms: int) -> None:
         """The agent said that the call is over; the first time counts."""
@@ -93,9 +99,12 @@ class CallEnd:
             self.exit_at_ms = t_ms
 
     def caller_left(self, t_ms: int) -> None:
-        """The caller has hung up; the agent may still do so for ``drain_ms``. The first time counts."""
+        """The caller has hung up; once its last words were played the agent may still do so for ``drain_ms``.
+
+        The first time counts.
+        """
         if self.left_at_ms is None:
-            self.left_at_ms = t_ms
+            self.left_at_ms = self._silent_since_ms = t_ms
 
     def decide(self, t_ms: int, agent: BotActivity, user: BotActivity) -> StopReason | None:
         """Return why the call ends now, or None while it goes on."""
@@ -104,8 +113,11 @@ class CallEnd:
             waited = t_ms - self.exit_at_ms
             is_played = waited >= QUIET_MS and agent.is_done and not has_open_tools
             return StopReason.EXIT if is_played or waited >= self.exit_grace_ms else None
-        if self.left_at_ms is not None and t_ms - self.left_at_ms >= self.drain_ms:
-            return StopReason.CALLER_DONE
+        if self.left_at_ms is not None:
+            if user.has_plans and t_ms - self.left_at_ms < self.exit_grace_ms:
+                self._silent_since_ms = t_ms
+            if t_ms - self._silent_since_ms >= self.drain_ms:
+                return StopReason.CALLER_DONE
         if t_ms < self.max_ms or (has_open_tools and t_ms < self.max_ms + self.drain_ms):
             return None
         return StopReason.TIMEOUT

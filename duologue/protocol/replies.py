@@ -19,7 +19,7 @@ class BotAbout:
     """What a bot says of itself in ``bot-ready``.
 
     ``max_tick_s`` is the longest wall time that one grant may take it (a bot whose model is slow names it).
-    ``ends_call``: its exit ends the call on the user side too; no bot's does.
+    ``ends_call``: its exit ends the call on the user side too.
     ``has_harness_tools``: it forwards its tool calls, and the harness owns its database.
     """
 
@@ -33,6 +33,7 @@ class BotAbout:
     plan: bool = False
     max_tick_s: float = 0.0
     ends_call: bool = False
+    preflight: bool = False
     has_harness_tools: bool = False
 
     @property
@@ -82,6 +83,8 @@ def parse_bot_ready(data: Any) -> BotAbout:
         tool_calling=bool(given.get("tool_calling", True)),
         barrier=bool(given.get("barrier", False)),
         plan=bool(given.get("plan", False)),
+        ends_call=bool(given.get("ends_call", False)),
+        preflight=bool(given.get("preflight", False)),
         max_tick_s=_seconds(given.get("max_tick_s", 0.0), "max_tick_s"),
         has_harness_tools=given.get("tools") == HARNESS_TOOLS,
     )

@@ -13,8 +13,8 @@ from duologue.records.record import Record
 class StopReason(StrEnum):
     """Why a call ended; apart from how it scored.
 
-    ``CALLER_DONE``: a frozen caller had said everything and the agent had time to answer, or a person who took
-    the caller's part hung up.
+    ``CALLER_DONE``: a frozen caller had said everything and the agent had time to answer, or the caller hung up: a
+    simulated one through its tool, a person by the button.
     """
 
     EXIT = "[EXIT]"

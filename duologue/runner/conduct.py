@@ -11,6 +11,7 @@ from duologue.runner.batch import Batch
 from duologue.runner.build import needed_bots
 from duologue.runner.launch import launched_bots
 from duologue.runner.observer import RunObserver
+from duologue.runner.preflight import check_bots
 from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import AdapterSettings, RunSettings
 from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
@@ -29,6 +30,7 @@ async def conduct(
     Raises:
         ConfigError: something that the run needs is not configured.
         BotUnavailable: a bot that this run starts did not become ready.
+        PreflightFailed: a bot is not there, or its model does not answer.
         TurnAgentUnavailable: the turn agent cannot be reached.
     """
     scenarios = [attempt.scenario for attempt in batch.attempts]
@@ -37,6 +39,7 @@ async def conduct(
     if settings.adapter is not None:
         await _with_turn_agent(settings.adapter, runner, batch)
     elif settings.launch is None:
+        await check_bots(settings, needed_bots(scenarios), clock)
         await batch.run(runner)
     else:
         sides = needed_bots(scenarios)
@@ -45,6 +48,7 @@ async def conduct(
             user_url = user.url if user is not None else settings.user_url
             runner.settings = replace(settings, agent_url=bots.bots[Side.AGENT].url, user_url=user_url)
             runner.ensure_bots = bots.ensure_running
+            await check_bots(runner.settings, sides, clock)
             await batch.run(runner)
 
 

@@ -145,7 +145,7 @@ TOOLS.register(
         DEFAULT_DOMAIN,
         None,
         ToolKind.GENERIC,
-        "Hang up. Call it once, after the caller has confirmed that nothing else is needed and you have said goodbye.",
+        "Hang up. Call it once, when nothing else is needed and you have said goodbye.",
         _end_call,
         exit_text=END_CALL_TEXT,
     ),

@@ -130,7 +130,7 @@ def caller_texts(task: TelecomTask) -> CallerTexts:
         prompts.load_persona(task.persona),
         prompts.caller_task(task.family),
         prompts.caller_actions(task.family),
-        Resources(tools=_tool_names(Side.USER), information=prompts.caller_information(task)),
+        Resources(tools=_caller_tools(), information=prompts.caller_information(task)),
     )
 
 
@@ -140,7 +140,7 @@ def upstream_caller_texts(entry: UpstreamTask) -> CallerTexts:
         Persona(background=entry.persona),
         Task(goal=entry.reason_for_call),
         prompts.telephone_actions(),
-        Resources(tools=_tool_names(Side.USER), info_sections=entry.sections),
+        Resources(tools=_caller_tools(), info_sections=entry.sections),
     )
 
 
@@ -229,6 +229,10 @@ def _labels(task: TelecomTask, prefix: str) -> dict[str, str]:
         "reward_basis": ",".join(task.reward_basis),
         "policy_variant": VARIANTS[prefix],
     }
+
+
+def _caller_tools() -> dict[str, dict[str, Any]]:
+    return {**_tool_names(Side.USER), END_CALL_TOOL: {}}
 
 
 def _tool_names(side: Side) -> dict[str, dict[str, Any]]:

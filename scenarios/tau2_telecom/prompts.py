@@ -76,6 +76,8 @@ TELECOM_USER_INSTRUCTIONS = (
     "When the agent asks you to test whether the problem is gone, test it on your phone and say what it shows. If "
     "it is gone, confirm that, say that you need nothing else, and say goodbye. If it is not, go on. If you are told "
     "that you will be transferred to a colleague, accept it and say goodbye.",
+    f"After your goodbye, hang up: call {END_CALL_TOOL} once. Also hang up if the agent has said goodbye to you, or "
+    "clearly cannot help you. Never hang up while the agent is still working on your problem.",
 )
 
 TELECOM_PASSIVE_TOOL_USE_GUIDELINE = (

@@ -30,6 +30,7 @@ async def test_the_handshake_says_what_the_bot_is(start_bot):
         "plan": True,
         "max_tick_s": 0.0,
         "preflight": True,
+        "ends_call": True,
     }
 
 

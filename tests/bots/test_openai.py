@@ -1,138 +1,220 @@
 import asyncio
 import contextlib
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from websockets.exceptions import ConnectionClosedError
 
+from duologue.bots.brains.openai import TOO_MANY_ROUNDS
+from duologue.testing.model_script import Fault, FaultKind, ModelCall, ModelReply, scripted
+from duologue.testing.openai_server import ModelServer
 from tests.bots.running_bot import scenario_start
 
 pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
-
-class StubModel(BaseHTTPRequestHandler):
-    """A streaming ``/v1/chat/completions``: calls the first tool once, then says a word."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append((self.headers["Authorization"], body))
-        self.server.asked.set()
-        self.server.gate.wait(30)
-        if self.server.status != 200:
-            self.send_error(self.server.status)
-            return
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
-        self.end_headers()
-        lines = [f"data: {json.dumps(chunk)}" for chunk in self.chunks(body)]
-        with contextlib.suppress(BrokenPipeError):
-            self.wfile.write("\n\n".join([*lines, "data: [DONE]", ""]).encode())
-
-    def chunks(self, body):
-        asks = body.get("tools") and not any(message["role"] == "tool" for message in body["messages"])
-        call = {
-            "index": 0,
-            "id": "abc",
-            "type": "function",
-            "function": {"name": "set_target", "arguments": '{"celsius": 22}'},
-        }
-        for delta in [{"tool_calls": [call]}] if asks else [{"content": "It is "}, {"content": "done."}]:
-            yield {
-                "id": "1",
-                "object": "chat.completion.chunk",
-                "created": 1,
-                "model": body["model"],
-                "choices": [{"index": 0, "delta": delta, "finish_reason": None}],
-            }
-        yield {
-            "id": "1",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": body["model"],
-            "choices": [],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
-        }
-
-    def log_message(self, *_):
-        pass
+SET_22 = ModelReply(calls=(ModelCall("set_target", '{"celsius": 22}', "abc"),))
+DONE = ModelReply("It is done.")
 
 
 @pytest.fixture
-def model():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), StubModel)
-    server.requests, server.asked, server.gate, server.status = [], threading.Event(), threading.Event(), 200
-    server.gate.set()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.gate.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def serve():
+    """Start a model server that gives these replies."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*replies, **options):
+            return stack.enter_context(ModelServer(scripted(replies or (SET_22, DONE)), **options))
+
+        yield start
 
 
 def llm(model, **settings):
-    url = f"http://127.0.0.1:{model.server_address[1]}/v1"
-    return {"type": "openai", "model": "tiny", "base_url": url, "api_key": "key", "charge": "fixed:300", **settings}
+    given = {"model": "tiny", "base_url": model.url, "api_key": "key", "charge": "fixed:300", "retries": 0}
+    return {"type": "openai", **given, **settings}
 
 
 @contextlib.asynccontextmanager
-async def call(bot):
+async def call(bot, *, tools=("set_target",), epoch="e1"):
     async with bot.client() as client:
         await client.ready()
-        assert await client.ask("update_system_prompt", scenario_start(tools=("set_target",))) is True
+        assert await client.ask("update_system_prompt", scenario_start(tools=tools, epoch=epoch)) is True
         await client.ask("apply_initialization", {"shared_state_init": json.dumps({"db_path": "heating/user_db"})})
         await client.send("send-text", {"content": "Hello", "options": {"run_immediately": True}})
         yield client
 
 
-async def test_a_model_behind_http_speaks_and_calls_tools(start_bot, model):
-    async with call(start_bot(llm=llm(model, temperature=0.0, extra_body={"top_k": 1}))) as client:
+async def spoken(bot, **options):
+    """Everything the bot says, and its client."""
+    async with call(bot, **options) as client:
         await client.until("bot-stopped-speaking")
-    assert client.spoken() == "It is done. "
+    return client.spoken().strip(), client
+
+
+async def fatal(client):
+    """The push that says that the bot cannot go on."""
+    await client.until("error", seconds=3)
+    (push,) = [push for push in client.pushes("bot-error") if push.get("fatal")]
+    return push["message"]
+
+
+async def test_a_model_behind_http_speaks_and_calls_tools(start_bot, serve):
+    model = serve()
+    text, client = await spoken(start_bot(llm=llm(model, temperature=0.0, top_p=0.5, extra_body={"top_k": 1})))
+    assert text == "It is done."
     assert [push["action"]["arguments"] for push in client.pushes("action-applied")] == [{"celsius": 22}]
-    authorization, first = model.requests[0]
-    assert authorization == "Bearer key"
-    assert (first["model"], first["temperature"], first["top_k"]) == ("tiny", 0.0, 1)
-    assert first["messages"] == [{"role": "system", "content": "You are a test."}, {"role": "user", "content": "Hello"}]
-    assert [tool["function"]["name"] for tool in first["tools"]] == ["set_target"]
-    assert json.loads(model.requests[1][1]["messages"][-1]["content"]) == {"target_c": 22}
+    first = model.requests[0]
+    assert (first.authorization, first.epoch) == ("Bearer key", "e1")
+    assert (first.body["temperature"], first.body["top_p"], first.body["top_k"]) == (0.0, 0.5, 1)
+    assert first.messages == [{"role": "system", "content": "You are a test."}, {"role": "user", "content": "Hello"}]
+    assert first.tools == ["set_target"]
+    assert json.loads(model.requests[1].messages[-1]["content"]) == {"target_c": 22}
 
 
-async def test_tokens_of_every_request_are_reported(start_bot, model):
-    async with call(start_bot(llm=llm(model))) as client:
+async def test_parallel_calls_of_one_reply_run_one_after_the_other(start_bot, serve):
+    calls = (ModelCall("set_target", '{"celsius": 19}', "a"), ModelCall("set_target", '{"celsius": 21}', "b"))
+    _, client = await spoken(start_bot(llm=llm(serve(ModelReply(calls=calls), DONE))))
+    actions = [push["action"] for push in client.pushes("action-applied")]
+    assert [(action["seq"], action["arguments"]["celsius"]) for action in actions] == [(1, 19), (2, 21)]
+
+
+async def test_calls_of_one_id_are_told_apart(start_bot, serve):
+    _, client = await spoken(start_bot(llm=llm(serve(SET_22, SET_22, DONE))))
+    ids = [data["tool_call_id"] for data in client.of("llm-function-call-in-progress")]
+    assert len(client.pushes("action-applied")) == 2
+    assert ids[0] == "abc" and len(set(ids)) == 2
+
+
+async def test_reasoning_markdown_and_emoji_are_neither_spoken_nor_kept(start_bot, serve):
+    reply = ModelReply("<think>The caller is **cold**.</think># Done 🎉\nIt is **22** degrees.", reasoning="Hm.")
+    bot = start_bot(llm=llm(serve(reply)))
+    async with call(bot) as client:
         await client.until("bot-stopped-speaking")
+        history = await client.ask("get_context_history")
+    assert client.spoken().split() == ["Done.", "It", "is", "22", "degrees."]
+    assert "cold" not in history["context"] and "**" not in history["context"] and "Hm." not in history["context"]
+
+
+async def test_a_reply_of_reasoning_alone_is_reported(start_bot, serve):
+    bot = start_bot(llm=llm(serve(ModelReply("<think>Hm", finish_reason="length"))))
+    async with call(bot) as client:
+        push = await client.until("server-message", seconds=3)
+    assert (
+        push["data"]["message"]
+        == "the model's reply held 2 characters of reasoning and no answer (finish_reason length)"
+    )
+
+
+async def test_arguments_that_are_not_json_are_answered(start_bot, serve):
+    model = serve(ModelReply(calls=(ModelCall("set_target", '{"celsius": 2', "a"),)), DONE)
+    text, client = await spoken(start_bot(llm=llm(model)))
+    answer = json.loads(model.requests[1].messages[-1]["content"])
+    assert answer["error_type"] == "invalid_arguments" and '{"celsius": 2' in answer["message"]
+    assert text == "It is done." and not client.pushes("action-applied")
+
+
+async def test_a_tool_that_does_not_exist_is_answered(start_bot, serve):
+    model = serve(ModelReply(calls=(ModelCall("fly", "{}", "a"),)), DONE)
+    await spoken(start_bot(llm=llm(model)))
+    answer = json.loads(model.requests[1].messages[-1]["content"])
+    assert (answer["error_type"], answer["available_tools"]) == ("unknown_tool", ["set_target"])
+
+
+async def test_a_call_written_as_text_is_made(start_bot, serve):
+    written = '<tool_call>\n{"name": "set_target", "arguments": {"celsius": 18}}\n</tool_call>'
+    _, client = await spoken(start_bot(llm=llm(serve(ModelReply(written), DONE))))
+    assert [push["action"]["arguments"] for push in client.pushes("action-applied")] == [{"celsius": 18}]
+
+
+async def test_a_model_that_only_calls_tools_is_stopped(start_bot, serve):
+    model = serve(*[SET_22] * 9)
+    text, client = await spoken(start_bot(llm=llm(model, max_tool_rounds=3)))
+    assert text == TOO_MANY_ROUNDS
+    assert len(model.requests) == 3
+    assert [push["message"] for push in client.pushes("bot-error")] == [
+        "the model answered one turn with 3 rounds of tool calls (llm.max_tool_rounds)"
+    ]
+
+
+async def test_tokens_of_every_request_are_reported(start_bot, serve):
+    _, client = await spoken(start_bot(llm=llm(serve())))
     tokens = [tokens for data in client.of("metrics") for tokens in data.get("tokens", [])]
-    assert [(item["prompt_tokens"], item["completion_tokens"]) for item in tokens] == [(11, 3), (11, 3)]
+    assert [item["completion_tokens"] for item in tokens] == [3, 3]
+    assert all(item["prompt_tokens"] > 0 for item in tokens)
 
 
-async def test_a_request_costs_its_fixed_charge_of_session_time(start_bot, model):
-    async with call(start_bot(llm=llm(model))) as client:
+async def test_a_request_costs_its_fixed_charge_of_session_time(start_bot, serve):
+    async with call(start_bot(llm=llm(serve()))) as client:
         await client.until("bot-started-speaking")
     assert 2 * 15 <= client.ticks <= 2 * 15 + 4
 
 
-async def test_a_refusing_server_is_reported_as_an_error(start_bot, model):
-    model.status = 400
-    async with call(start_bot(llm=llm(model))) as client:
-        error = await client.until("error", seconds=2)
-    assert "Error during completion" in error["data"]["error"]
+async def test_a_measured_reply_takes_as_long_as_it_took(start_bot, serve):
+    async with call(start_bot(llm=llm(serve(DONE, first_token_s=0.5), charge="measured"))) as client:
+        await client.until("bot-started-speaking")
+    assert 25 <= client.ticks <= 40
 
 
-async def test_a_slow_server_is_given_up_after_the_real_timeout(start_bot, model):
-    model.gate.clear()
-    async with call(start_bot(llm=llm(model, request_timeout_s=0.3))) as client:
-        error = await client.until("error", seconds=2)
-    assert "Request timed out" in error["data"]["error"]
+async def test_a_seeded_charge_follows_the_attempt(start_bot, serve):
+    charge = "seeded:lognormal(mean_ms=600,sigma=0.4)"
+    ticks = []
+    for epoch in ("one", "one", "two"):
+        async with call(start_bot(llm=llm(serve(DONE), charge=charge)), epoch=epoch) as client:
+            await client.until("bot-started-speaking")
+        ticks.append(client.ticks)
+    assert ticks[0] == ticks[1] != ticks[2]
 
 
-async def test_a_client_that_leaves_frees_a_session_waiting_for_the_model(start_bot, model):
-    model.gate.clear()
+@pytest.mark.parametrize(
+    "fault", [Fault(FaultKind.TOO_MANY, 1, seconds=0.05), Fault(FaultKind.SERVER_ERROR, 1), Fault(FaultKind.CUT, 1)]
+)
+async def test_a_passing_fault_is_outlived(start_bot, serve, fault):
+    model = serve(DONE, DONE, faults=[fault])
+    text, client = await spoken(start_bot(llm=llm(model, retries=1)))
+    assert text == "It is done."
+    assert len(model.requests) == 2 and not client.pushes("bot-error")
+
+
+@pytest.mark.parametrize(
+    ("fault", "requests", "said"),
+    [
+        (Fault(FaultKind.TOO_MANY, 1, 9, seconds=0.05), 3, "after 3 requests: HTTP 429"),
+        (Fault(FaultKind.TOO_MANY, 1, 9, seconds=60.0), 1, "no reply: HTTP 429"),
+        (Fault(FaultKind.SERVER_ERROR, 1, 9), 3, "after 3 requests: HTTP 500"),
+        (Fault(FaultKind.HANG, 1, 9), 1, "no whole reply within 2 s (llm.request_timeout_s)"),
+    ],
+)
+async def test_a_lasting_fault_ends_what_the_bot_can_do(start_bot, serve, fault, requests, said):
+    model = serve(faults=[fault])
+    async with call(start_bot(llm=llm(model, retries=2, request_timeout_s=2))) as client:
+        message = await fatal(client)
+    assert said in message and model.url in message
+    assert len(model.requests) == requests
+    assert client.spoken() == ""
+
+
+async def test_a_refusal_is_not_repeated_and_the_key_stays_out_of_it(start_bot, serve):
+    model = serve(api_key="another")
+    async with call(start_bot(llm=llm(model, api_key="my-secret", retries=3))) as client:
+        message = await fatal(client)
+    assert "HTTP 401" in message and len(model.requests) == 1
+    assert not any(b"my-secret" in raw for raw in client.raw)
+
+
+async def test_nobody_at_the_address_is_said_so(start_bot, serve):
+    async with call(start_bot(llm=llm(serve(), base_url="http://127.0.0.1:9/v1"))) as client:
+        assert "connection failed" in await fatal(client)
+
+
+async def test_a_preflight_says_what_is_wrong_with_the_model(start_bot, serve):
+    async with start_bot(llm=llm(serve())).client() as client:
+        await client.ready()
+        assert await client.ask("preflight") == {"success": True, "errors": []}
+    async with start_bot(llm=llm(serve(api_key="another"))).client() as client:
+        await client.ready()
+        answer = await client.ask("preflight")
+    assert answer["success"] is False and "HTTP 401" in answer["errors"][0]
+
+
+async def test_a_client_that_leaves_frees_a_session_waiting_for_the_model(start_bot, serve):
+    model = serve(faults=[Fault(FaultKind.HANG, 1)])
     bot = start_bot(llm=llm(model))
     async with call(bot):
         assert await asyncio.to_thread(model.asked.wait, 5)
@@ -144,10 +226,7 @@ async def test_a_client_that_leaves_frees_a_session_waiting_for_the_model(start_
     assert bot.server.sessions == 0
 
 
-async def test_a_wrong_key_ends_the_session_with_an_error(start_bot, model):
-    model.status = 401
-    with pytest.raises(ConnectionClosedError) as closed:
-        async with call(start_bot(llm=llm(model))) as client:
-            await client.wait(2)
-    assert closed.value.rcvd.code == 1011
-    assert any("401" in data["error"] for data in client.of("error"))
+async def test_the_bound_of_a_grant_covers_the_model(start_bot, serve):
+    async with start_bot(llm=llm(serve(), request_timeout_s=90)).client() as client:
+        ready = await client.ready()
+    assert ready["data"]["about"]["capabilities"]["max_tick_s"] == 95

@@ -6,6 +6,7 @@ import pytest
 
 from duologue.protocol.messages import InterruptionMark, RtviMessage
 from duologue.records import event as ev
+from duologue.records.outcome import Cause
 from duologue.testing.scripted_bot import BotFaults, BotScript, exit_push, speaking
 from tests.bridge.stage import play
 
@@ -66,10 +67,18 @@ async def test_nothing_of_an_interrupted_bot_is_left_in_the_bridge(tmp_path: Pat
     assert len(played.trace.of(ev.Interrupted)) == 1
 
 
-async def test_fatal_error_of_a_bot_ends_the_call(tmp_path: Path) -> None:
-    user = BotScript(messages={4: [RtviMessage("error", data={"error": "no model", "fatal": True})]})
-    played = await play(tmp_path, user=user)
-    assert "reported a fatal error: no model" in played.fault.message
+@pytest.mark.parametrize(
+    "said",
+    [
+        RtviMessage("error", data={"error": "no model", "fatal": True}),
+        RtviMessage("server-message", data={"type": "bot-error", "message": "no model", "fatal": True}),
+    ],
+    ids=["error", "bot-error"],
+)
+async def test_fatal_error_of_a_bot_ends_the_call(tmp_path: Path, said: RtviMessage) -> None:
+    played = await play(tmp_path, user=BotScript(messages={4: [said]}))
+    assert "the user bot reported a fatal error: no model" in played.fault.message
+    assert played.fault.cause is Cause.TRANSPORT
 
 
 async def test_listener_sees_every_event_in_order(tmp_path: Path) -> None:

@@ -80,6 +80,14 @@ def test_agent_may_still_hang_up_after_a_caller_who_left() -> None:
     assert call.decide(3_500, quiet(), quiet()) is StopReason.EXIT
 
 
+def test_last_words_of_a_caller_who_left_are_heard_out() -> None:
+    call, saying_goodbye = end(), BotActivity(is_speaking=True)
+    call.caller_left(1_000)
+    assert call.decide(4_000, quiet(), saying_goodbye) is None
+    assert call.decide(5_980, quiet(), quiet()) is None
+    assert call.decide(6_000, quiet(), quiet()) is StopReason.CALLER_DONE
+
+
 def test_call_ends_soon_after_the_caller_left() -> None:
     call = end()
     call.caller_left(1_000)

@@ -79,7 +79,7 @@ def test_exit_code_tells_what_was_evaluable() -> None:
 
 
 @pytest.mark.socket
-def test_run_without_bots_is_code_3_and_names_the_address(tmp_path: Path) -> None:
+def test_run_without_bots_stops_at_once_and_says_what_to_start(tmp_path: Path) -> None:
     urls = ["--agent-url", "ws://127.0.0.1:9", "--user-url", "ws://127.0.0.1:9"]
     done = subprocess.run(
         command("--scenarios", SCENARIO, "--output-dir", str(tmp_path), *urls),
@@ -89,9 +89,10 @@ def test_run_without_bots_is_code_3_and_names_the_address(tmp_path: Path) -> Non
         timeout=60,
         check=False,
     )
-    assert done.returncode == 3
-    assert "not evaluable (transport)" in done.stdout
-    assert "127.0.0.1:9" in done.stdout
+    assert done.returncode == 1
+    assert "cannot reach the agent bot at ws://127.0.0.1:9 (connection refused); start the agent bot" in done.stderr
+    assert "or pass --user-url" in done.stderr
+    assert not list(tmp_path.glob("eval_*/tau2*"))
 
 
 @pytest.mark.socket

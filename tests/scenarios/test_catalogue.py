@@ -91,9 +91,8 @@ def test_profile_reaches_scenario_and_both_states(load: Load) -> None:
 
 def test_each_side_gets_its_own_tools(base: Sequence[Scenario]) -> None:
     agent, user = base[0].agent.resources.tools, base[0].user.resources.tools
-    assert (len(agent), len(user)) == (14, 30)
-    assert END_CALL_TOOL in agent
-    assert not agent.keys() & user.keys()
+    assert (len(agent), len(user)) == (14, 31)
+    assert agent.keys() & user.keys() == {END_CALL_TOOL}
 
 
 def test_caller_facts_equal_the_record(base: Sequence[Scenario], recorded: dict[str, Any]) -> None:

@@ -33,3 +33,13 @@ def test_clean_exit_alone_never_passes_exact_scoring(mode: tuple[str, ...]) -> N
     result = score_trace(TraceBuilder(scenario).hang_up().build(), None, compat=mode)
     assert result.is_successful is (True if mode else None)
     assert result.is_task_successful is (True if mode else None)
+
+
+@pytest.mark.parametrize(("mode", "kind"), [((), OutcomeKind.PASSED), (("reference",), OutcomeKind.FAILED)])
+def test_caller_who_hangs_up_ends_the_call_in_order(mode: tuple[str, ...], kind: OutcomeKind) -> None:
+    builder = done().add(ExitRequested(side=USER, text="Bye.")).end(StopReason.CALLER_DONE)
+    assert score_trace(builder.build(), None, compat=mode).outcome.kind is kind
+
+
+def test_caller_who_has_nothing_more_to_say_has_not_hung_up() -> None:
+    assert score_trace(done().end(StopReason.CALLER_DONE).build(), None).verdict(EXIT).passed is False

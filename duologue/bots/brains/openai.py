@@ -90,9 +90,8 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
             ModelError: no usable reply, whatever was tried; the client has been told that this bot cannot go on.
         """
         if self._rounds_spent(context):
-            await self._note(
-                f"the model made only tool calls {self._config.max_tool_rounds} times in a row for one turn"
-            )
+            rounds = self._config.max_tool_rounds
+            await self._note(f"the model answered one turn with {rounds} rounds of tool calls (llm.max_tool_rounds)")
             return _replay([_Fetched(0.0, text_chunk(TOO_MANY_ROUNDS))], is_paced=False)
         params = await self._parameters(context)
         self._requests += 1
