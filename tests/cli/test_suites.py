@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from duologue.cli.evaluate import main
+from duologue.turn_agents.turn import MessageTurn
 
 ROOT = Path(__file__).parents[2]
 DOMAIN = "voiceagentbench"
@@ -72,3 +74,22 @@ def test_turn_agent_that_nothing_answers_for_is_an_error_that_names_the_address(
     argv = ["--adapter", "eliza", "--adapter-url", "http://127.0.0.1:1", "--scenarios", SCENARIOS[0], "--no-judge"]
     assert main([*argv, "--output-dir", str(tmp_path)]) == 1
     assert "127.0.0.1:1" in capsys.readouterr().err
+
+
+class Refuses:
+    """A turn agent typed on the base turn: it refuses everything, in words of its own."""
+
+    async def __call__(self, history: list[MessageTurn], tool_manifest: list[dict[str, Any]]) -> MessageTurn:
+        return MessageTurn("assistant", f"I cannot do that, although I heard {history[-1].content!r}.")
+
+
+@pytest.mark.speech
+def test_turn_agent_of_ones_own_hears_the_caller_through_a_recogniser(tmp_path: Path) -> None:
+    argv = ["--adapter", f"{__name__}:Refuses", "--scenarios", *SCENARIOS, "--output-dir", str(tmp_path), "--quiet"]
+    assert main(argv) == 0
+    (report,) = tmp_path.rglob(f"{DOMAIN}_*.json")
+    found = json.loads(report.read_text(encoding="utf-8"))
+    passed = {task["task_id"]: task["passed"] for task in found["tasks"]}
+    assert passed == {"vab-ex-single-01": False, "vab-ex-safety-01": True}
+    assert found["stt_provider"] == "whisper:bundled"
+    assert all("therapy" in task["agent_final_text"] for task in found["tasks"] if task["passed"])
