@@ -21,6 +21,8 @@ from duologue.talk.sound_queue import SoundQueue
 
 _TICK_S = 0.02
 _CLOSE_S = 1.0
+_SILENT_LINE_S = 5.0
+"""A browser sends sound all the time, silence too; without any for so long it is gone."""
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +95,8 @@ class WebRtcLine(PhoneLine):
         ticks = TicksFromLine()
         try:
             while True:
-                frame = await track.recv()
+                async with asyncio.timeout(_SILENT_LINE_S):
+                    frame = await track.recv()
                 if not isinstance(frame, AudioFrame) or not frame.format.name.startswith("s16"):
                     continue
                 channels = len(frame.layout.channels)
@@ -103,6 +106,8 @@ class WebRtcLine(PhoneLine):
                     self.microphone.put(tick)
         except MediaStreamError:
             self.fell("the browser's microphone ended")
+        except TimeoutError:
+            self.fell(f"nothing came from the browser for {_SILENT_LINE_S:g} s")
 
 
 class _Voice(MediaStreamTrack):

@@ -46,18 +46,15 @@ class TicksFromLine:
 
 
 class LineFromTicks:
-    """One tick of 16 kHz mono in, 20 ms of 48 kHz mono out; the filter's delay is filled with silence once."""
+    """One tick of 16 kHz mono in, 20 ms of 48 kHz mono out, 40 ms later: the filter gives its sound in blocks."""
 
     def __init__(self) -> None:
         self._stream = soxr.ResampleStream(SAMPLE_RATE_HZ, LINE_RATE_HZ, 1, dtype="int16")
-        self._rest: Samples = np.zeros(0, dtype=np.int16)
+        self._rest: Samples = np.zeros(2 * LINE_SAMPLES, dtype=np.int16)
 
     def push(self, tick: bytes) -> Samples:
         """Return the next 960 samples."""
         converted = self._stream.resample_chunk(np.frombuffer(tick, dtype="<i2").astype(np.int16))
         self._rest = np.concatenate([self._rest, converted])
-        missing = LINE_SAMPLES - len(self._rest)
-        if missing > 0:
-            self._rest = np.concatenate([np.zeros(missing, dtype=np.int16), self._rest])
         frame, self._rest = self._rest[:LINE_SAMPLES], self._rest[LINE_SAMPLES:]
         return frame

@@ -389,4 +389,5 @@ $("call").addEventListener("click", () => {
   if (document.body.dataset.status === "talking") send({ type: "hang_up" });
   else startCall();
 });
+window.addEventListener("pagehide", stopSound);
 openLive();

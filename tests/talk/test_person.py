@@ -1,0 +1,113 @@
+from pathlib import Path
+
+import pytest
+
+from duologue.audio.pcm import samples_of
+from duologue.audio.recording import read_recording
+from duologue.bridge.call import RECORDING_NAME
+from duologue.errors import BotUnavailable
+from duologue.protocol.messages import TICK_SAMPLES, RtviMessage
+from duologue.records.action import Side
+from duologue.records.event import (
+    ActionApplied,
+    BotReady,
+    CallEnded,
+    DeltaPushed,
+    ExitRequested,
+    FinalState,
+    SpokenText,
+    StateChecked,
+    ToolReturned,
+)
+from duologue.records.outcome import StopReason
+from duologue.talk.person import Person
+from duologue.talk.phone_line import PhoneLine
+from duologue.testing.scripted_bot import BotScript, exit_push
+from tests.talk.stage import at, call_with_person, connected_line, shop_desk
+
+LOUD = b"\x00\x20" * TICK_SAMPLES
+pytestmark = pytest.mark.socket
+
+
+async def test_person_pays_and_both_databases_follow(tmp_path: Path) -> None:
+    desk = shop_desk(Side.USER)
+    bot = BotScript(writes={5: [("request_payment", {})]}, messages={100: [exit_push()]})
+    trace = await call_with_person(tmp_path, desk, bot, at({1000: lambda: desk.person.press("pay_bill", {})}))
+    assert [event.action.name for event in trace.of(ActionApplied)] == ["request_payment", "pay_bill"]
+    assert [(event.side, event.delta) for event in trace.of(DeltaPushed)][-2:] == [
+        (Side.USER, {"wallet.bill": "due"}),
+        (Side.AGENT, {"order.status": "paid"}),
+    ]
+    assert all(event.equal for event in trace.of(StateChecked))
+    assert trace.of(FinalState)[0].user_db == desk.person.seat.state.db
+    assert trace.of(CallEnded)[0].stop_reason is StopReason.EXIT
+
+
+async def test_trace_says_that_a_person_held_the_side(tmp_path: Path) -> None:
+    desk = shop_desk(Side.USER)
+    trace = await call_with_person(tmp_path, desk, BotScript(messages={5: [exit_push()]}), at({}))
+    (ready,) = [event for event in trace.of(BotReady) if event.side is Side.USER]
+    assert ready.about["capabilities"]["brain"] == "human"
+
+
+async def test_agent_in_person_uses_tools_and_hangs_up(tmp_path: Path) -> None:
+    desk = shop_desk(Side.AGENT)
+    deeds = {200: lambda: desk.person.press("request_payment", {}), 400: desk.person.hang_up}
+    trace = await call_with_person(tmp_path, desk, BotScript(), at(deeds))
+    names = [event.action.name for event in trace.of(ActionApplied)]
+    assert names == ["request_payment", "EndConversationTool"]
+    assert [event.side for event in trace.of(ExitRequested)] == [Side.AGENT]
+    assert trace.of(CallEnded)[0].stop_reason is StopReason.EXIT
+
+
+async def test_caller_in_person_may_hang_up_first(tmp_path: Path) -> None:
+    desk = shop_desk(Side.USER)
+    trace = await call_with_person(tmp_path, desk, BotScript(), at({200: desk.person.hang_up}))
+    assert trace.of(CallEnded)[0].stop_reason is StopReason.CALLER_DONE
+    assert 700 <= trace.of(CallEnded)[0].media_ms <= 800
+
+
+async def test_two_presses_in_one_tick_run_one_after_the_other(tmp_path: Path) -> None:
+    desk = shop_desk(Side.USER)
+
+    def twice() -> None:
+        desk.person.press("drop_coins", {})
+        desk.person.press("drop_coins", {})
+
+    trace = await call_with_person(tmp_path, desk, BotScript(messages={50: [exit_push()]}), at({200: twice}))
+    assert [event.result for event in trace.of(ToolReturned)] == [{"coins": 4}, {"coins": 3}]
+    assert [event.action.seq for event in trace.of(ActionApplied)] == [1, 2]
+
+
+async def test_microphone_is_recorded_as_what_the_agent_heard(tmp_path: Path) -> None:
+    line = connected_line()
+    desk = shop_desk(Side.USER, line)
+    bot = BotScript(messages={50: [exit_push()]})
+    await call_with_person(tmp_path, desk, bot, lambda _: line.microphone.put(LOUD))
+    heard = read_recording(tmp_path / RECORDING_NAME).agent_heard
+    assert heard[-1] == samples_of(LOUD)[-1]
+
+
+async def test_words_of_a_person_are_those_that_the_other_side_heard(tmp_path: Path) -> None:
+    desk = shop_desk(Side.USER)
+    heard = RtviMessage("user-transcription", data={"text": "I want to pay.", "final": True})
+    trace = await call_with_person(tmp_path, desk, BotScript(messages={5: [heard], 9: [exit_push()]}), at({}))
+    assert [(event.side, event.text) for event in trace.of(SpokenText)] == [(Side.USER, "I want to pay. ")]
+
+
+async def test_lost_line_is_no_failure_of_the_agent(tmp_path: Path) -> None:
+    line = connected_line()
+    desk = shop_desk(Side.USER, line)
+    trace = await call_with_person(tmp_path, desk, BotScript(), at({300: lambda: line.fell("the tab was closed")}))
+    assert trace.of(CallEnded)[0].stop_reason is StopReason.BOT_LOST
+    assert trace.of(FinalState)
+
+
+async def test_browser_that_never_comes_is_an_error() -> None:
+    with pytest.raises(BotUnavailable, match="no browser connected"):
+        await Person(Side.USER, PhoneLine()).open(0.01)
+
+
+def test_tools_wait_for_the_call() -> None:
+    with pytest.raises(ValueError, match="during the call only"):
+        Person(Side.USER, connected_line()).press("pay_bill", {})
