@@ -15,6 +15,7 @@ from duologue.records.judgement import Judgement
 from duologue.records.record import Record
 from duologue.registry import load_domain
 from duologue.reports.files import write_json
+from duologue.scoring.caller_fidelity import caller_problems, check_caller
 from duologue.scoring.evidence import ScoringMode, collect_evidence
 from duologue.scoring.judge import Judge
 from duologue.scoring.judge_attempt import answer_questions, judge_attempt
@@ -45,7 +46,7 @@ async def judge_folder(folder: Path, judge: Judge) -> None:
     """
     trace = readable_trace(folder)
     scenario = trace.header.scenario
-    if collect_evidence(trace, ScoringMode.DUOLOGUE).problems:
+    if collect_evidence(trace, ScoringMode.DUOLOGUE).problems or caller_problems(check_caller(trace)):
         logger.info("not put to the judge: the attempt cannot be evaluated", extra={"scenario": scenario.name})
         return
     if scenario.grader:
