@@ -112,7 +112,7 @@ class TurnConversation:
         started = self.clock.monotonic()
         dual = DualState.for_scenario(self.scenario, epoch=self.writer.header.epoch)
         self._begin(dual)
-        stop = StopReason.EXIT
+        stop = StopReason.CALLER_DONE
         for index, utterance in enumerate(self.scenario.frozen_caller or ()):
             if not await self._exchange(index, utterance):
                 stop = StopReason.FAULT

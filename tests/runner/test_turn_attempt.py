@@ -161,7 +161,7 @@ async def test_a_class_typed_on_the_base_turn_works_unchanged(errands, tmp_path,
 
 async def test_an_agent_that_does_nothing_fails_and_is_evaluable(errands, tmp_path):
     result, _ = await attempt_at(tmp_path, errands["alarm"], said)
-    assert (result.outcome.kind, result.stop_reason) == (OutcomeKind.FAILED, StopReason.EXIT)
+    assert (result.outcome.kind, result.stop_reason) == (OutcomeKind.FAILED, StopReason.CALLER_DONE)
 
 
 async def test_the_trace_tells_what_was_said_heard_and_answered(errands, tmp_path):
