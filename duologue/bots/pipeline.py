@@ -219,11 +219,12 @@ class SessionPipeline:
 
 def _turn_params(config: BotConfig) -> LLMUserAggregatorParams:
     quiet_s = config.turn_taking.user_speech_timeout_s
+    # A turn without a transcript has to end too, so the end waits for one only where it can come late: in real time.
+    may_be_late = config.transport.type == "websocket"
     return LLMUserAggregatorParams(
         user_turn_strategies=UserTurnStrategies(
             start=[VADUserTurnStartStrategy(enable_interruptions=True)],
-            # A turn without a transcript has to end too, so the end does not wait for one.
-            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=quiet_s, wait_for_transcript=False)],
+            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=quiet_s, wait_for_transcript=may_be_late)],
         ),
         user_turn_stop_timeout=quiet_s + _TURN_AT_LATEST_S,
         audio_idle_timeout=0,
