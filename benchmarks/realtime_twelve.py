@@ -52,6 +52,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         run_dir = run(names, args.output_dir or Path(scratch))
         for name in names:
+            if not (run_dir / name / "result.json").exists():
+                print(f"not run: {name}")
+                continue
             result = json.loads((run_dir / name / "result.json").read_text(encoding="utf-8"))
             timed = timing(run_dir / name / "trace.jsonl")
             outcome = result["outcome"]
