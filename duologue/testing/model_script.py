@@ -36,7 +36,7 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request as the server got it. ``number`` counts the requests for this model, from 1."""
+    """A request as the server got it. ``number`` counts the requests for this model, from 1; a probe has 0."""
 
     number: int
     model: str

@@ -131,7 +131,7 @@ class ModelServer:
         if FaultKind.SERVER_ERROR in struck:
             return _error(500, "the server has failed")
         try:
-            reply = self._spoil(self.answer(request), request)
+            reply = self._spoil(self.answer(request), request) if request.number else ModelReply("Yes.")
         except DuologueError as error:
             return _error(400, str(error))
         slow = struck.get(FaultKind.SLOW)
