@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -96,25 +97,54 @@ def _holds(value: Any, text: str) -> bool:
 
 def optimal_match(record: TaskRecord, calls: Sequence[Call], checks: Checks) -> float:
     """Return parameter match under the best assignment of calls to expectations instead of the greedy one."""
-    if not record.expected_tool_calls:
+    expected = record.expected_tool_calls
+    if not expected:
         return 0.0 if calls else 1.0
-    memo: dict[tuple[int, frozenset[int]], float] = {}
 
-    def best(position: int, used: frozenset[int]) -> float:
-        if position == len(record.expected_tool_calls):
+    def score(expectation: Expectation, index: int) -> float:
+        if index >= len(calls) or calls[index].name.strip() != expectation.tool_name:
             return 0.0
-        if (position, used) not in memo:
-            expectation = record.expected_tool_calls[position]
-            value = best(position + 1, used)
-            for index, call in enumerate(calls):
-                if index not in used and call.name.strip() == expectation.tool_name:
-                    outcomes = checks(expectation, call, index)
-                    score = sum(outcomes) / len(outcomes) if outcomes else 1.0
-                    value = max(value, score + best(position + 1, used | {index}))
-            memo[(position, used)] = value
-        return memo[(position, used)]
+        outcomes = checks(expectation, calls[index], index)
+        return sum(outcomes) / len(outcomes) if outcomes else 1.0
 
-    return best(0, frozenset()) / len(record.expected_tool_calls)
+    width = max(len(calls), len(expected))
+    gains = [[score(expectation, index) for index in range(width)] for expectation in expected]
+    return best_assignment(gains) / len(expected)
+
+
+def best_assignment(gains: Sequence[Sequence[float]]) -> float:
+    """Return the largest sum of gains with one column for each row, no column twice (rows must not outnumber columns).
+
+    The Hungarian method: rows are added one by one along the cheapest augmenting path.
+    """
+    rows, columns = len(gains), len(gains[0])
+    row_price, column_price = [0.0] * (rows + 1), [0.0] * (columns + 1)
+    owner = [0] * (columns + 1)
+    for row in range(1, rows + 1):
+        owner[0], column = row, 0
+        slack, came_from, done = [math.inf] * (columns + 1), [0] * (columns + 1), [False] * (columns + 1)
+        while owner[column]:
+            done[column] = True
+            current, step, following = owner[column], math.inf, 0
+            for other in range(1, columns + 1):
+                if done[other]:
+                    continue
+                cost = -gains[current - 1][other - 1] - row_price[current] - column_price[other]
+                if cost < slack[other]:
+                    slack[other], came_from[other] = cost, column
+                if slack[other] < step:
+                    step, following = slack[other], other
+            for other in range(columns + 1):
+                if done[other]:
+                    row_price[owner[other]] += step
+                    column_price[other] -= step
+                else:
+                    slack[other] -= step
+            column = following
+        while column:
+            owner[column] = owner[came_from[column]]
+            column = came_from[column]
+    return sum(gains[owner[column] - 1][column - 1] for column in range(1, columns + 1) if owner[column])
 
 
 def response_match(substrings: Sequence[Any], final_text: str) -> float | None:

@@ -1,5 +1,7 @@
 import copy
+import itertools
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,19 @@ def test_the_best_assignment_beats_the_greedy_one() -> None:
     calls = [Call("tag", {"a": 1, "b": 2}), Call("tag", {"a": 1})]
     assert score(record, calls).parameter_match == 0.75
     assert extras.optimal_match(record, calls, compat_checks(record.suite)) == 1.0
+
+
+def test_the_best_assignment_is_the_best_of_all_permutations() -> None:
+    chance = random.Random(7)
+    for _ in range(60):
+        rows = chance.randint(1, 4)
+        columns = chance.randint(rows, 5)
+        gains = [[chance.choice([0.0, 0.25, 0.5, 1.0]) for _ in range(columns)] for _ in range(rows)]
+        best = max(
+            sum(gains[row][column] for row, column in enumerate(chosen))
+            for chosen in itertools.permutations(range(columns), rows)
+        )
+        assert extras.best_assignment(gains) == pytest.approx(best)
 
 
 @pytest.mark.parametrize(
