@@ -4,11 +4,12 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test check pytest clean
+.PHONY: help install demo test check pytest test-browser clean
 
 help:
 	@echo "make demo    install, run four spoken telecom scenarios, print the table"
 	@echo "make test    install, run the checks and the default test suite"
+	@echo "make test-browser  drive the page of 'talk' in Chromium, which root on Debian gets installed"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make install the virtual environment $(VENV) alone"
 	@echo "make clean   remove $(VENV) and caches"
@@ -37,6 +38,13 @@ pytest: $(STAMP)
 	$(BIN)/python -m pytest
 
 test: check pytest
+
+test-browser: $(STAMP)
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null \
+	  || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } \
+	  || { echo "Chromium is needed; on Debian and Ubuntu: apt install chromium"; exit 1; }
+	$(BIN)/python -m pip install --quiet --editable ".[local,dev,browser]"
+	$(BIN)/python -m pytest -m browser tests/talk
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build *.egg-info

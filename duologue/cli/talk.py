@@ -26,6 +26,7 @@ from duologue.runner.build import apply_run_settings, build_scenarios, check_sce
 from duologue.runner.folders import create_run_dir, write_run_args
 from duologue.runner.observer import RunObserver
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
+from duologue.talk.server import check_host
 
 DEFAULT_PORT = 8767
 
@@ -41,6 +42,7 @@ def run_talk(argv: Sequence[str]) -> int:
     if importlib.util.find_spec("aiortc") is None:
         raise ConfigError("talking in a browser needs aiortc: pip install 'duologue[webrtc]', or pip install aiortc")
     settings = _settings(args)
+    check_host(args.host, settings.token)
     (scenario,) = apply_run_settings(build_scenarios(Selection(names=(args.scenario,))), settings)
     check_scenarios([scenario])
     console = Console()

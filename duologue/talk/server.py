@@ -60,10 +60,7 @@ class TalkServer:
     """
 
     def __init__(self, desk: Desk, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> None:
-        if host not in LOOPBACK_HOSTS and not token:
-            raise ConfigError(
-                f"--host {host} is reachable from other machines; set DUOLOGUE_TOKEN or --auth-token, or leave it out"
-            )
+        check_host(host, token)
         self._desk = desk
         self._host = host
         self._port = port
@@ -196,6 +193,18 @@ class TalkServer:
                 await socket.send_json(latest)
                 reader.task_done()
             await socket.close()
+
+
+def check_host(host: str, token: str | None) -> None:
+    """Refuse an interface that others reach without a token.
+
+    Raises:
+        ConfigError: as said.
+    """
+    if host not in LOOPBACK_HOSTS and not token:
+        raise ConfigError(
+            f"--host {host} is reachable from other machines; set DUOLOGUE_TOKEN or --auth-token, or leave it out"
+        )
 
 
 def _static(name: str, kind: str) -> web.Response:
