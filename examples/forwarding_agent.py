@@ -20,9 +20,8 @@ from pipecat.frames.protobufs import frames_pb2
 from websockets.asyncio.server import serve
 
 LINES = (
-    "Hello, thank you for calling. How can I help you today?",
-    "Your line may now be used abroad. Please set the network mode to four G five G preferred.",
-    "Thank you. Is there anything else that I can help you with?",
+    "Hello, how can I help you today?",
+    "Please set the network mode to four G five G preferred.",
     "Thank you for calling. Goodbye.",
 )
 OWNED_LINE = {"customer_id": "C1001", "line_id": "L1002"}

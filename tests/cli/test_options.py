@@ -89,3 +89,17 @@ def test_version_ends_with_code_0(capsys: pytest.CaptureFixture[str]) -> None:
         parse_options(["--version"])
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("duologue 0.")
+
+
+def test_real_time_takes_other_frames_and_limits() -> None:
+    limits = ["--jitter-ms", "40", "--max-lag-ms", "500"]
+    run = parse_options(["--bot-protocol", "realtime", "--audio-chunk-in-seconds", "0.016", *limits]).run
+    assert (run.bot_protocol, run.realtime.frame_ms) == ("realtime", 16)
+    assert (run.realtime.jitter_ms, run.realtime.max_lag_ms) == (40, 500)
+    assert run.header()["bot_protocol"] == "realtime"
+    assert "bot_protocol" not in parse_options([]).run.header()
+
+
+def test_a_frame_of_part_of_a_millisecond_is_refused() -> None:
+    with pytest.raises(OptionError, match="whole number of milliseconds"):
+        parse_options(["--bot-protocol", "realtime", "--audio-chunk-in-seconds", "0.0165"])

@@ -30,7 +30,7 @@ PATIENT = RealtimeSettings(max_lag_ms=100_000, max_late_share=1.0, busy_wait_s=0
 class FastClock:
     """Runs ``speed`` times as fast as the wall; ``lag_s`` is added once ``lag_at_s`` have passed."""
 
-    def __init__(self, speed: float = 4.0, *, lag_at_s: float | None = None, lag_s: float = 0.0) -> None:
+    def __init__(self, speed: float = 6.0, *, lag_at_s: float | None = None, lag_s: float = 0.0) -> None:
         self._wall, self._speed = SystemClock(), speed
         self._started = self._wall.monotonic()
         self._lag_at_s, self._lag_s = lag_at_s, lag_s

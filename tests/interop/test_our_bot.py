@@ -13,8 +13,8 @@ from websockets.exceptions import InvalidStatus
 
 from duologue.bots.brains.brain import BrainCall
 from duologue.bots.brains.reply import BrainReply
-from duologue.bots.tts import HibariVoice
 from duologue.config import TtsConfig
+from duologue.speech.hibari import HibariVoice
 from tests.interop.foreign_bot import db_hash
 from tests.interop.foreign_bridge import ForeignBridge
 
