@@ -1,11 +1,17 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from duologue.bridge.call import RECORDING_NAME
 from duologue.bridge.realtime_pacing import Pacer
 from duologue.bridge.settings import RealtimeSettings
 from duologue.errors import LoopTooLate
+from duologue.records.event import CallEnded, LoopTimed
+from duologue.testing.scripted_bot import BotScript, exit_push
+from tests.bridge.stage import play
 
 LIMITS = RealtimeSettings(jitter_ms=80, max_lag_ms=250, max_late_share=0.02)
 
@@ -78,3 +84,22 @@ def test_a_bot_that_says_it_is_late_counts_like_the_bridge() -> None:
     pacer = Pacer(SetClock(), LIMITS)
     with pytest.raises(LoopTooLate, match="the user bot fell 900 ms behind"):
         pacer.note_lag(900, "the user bot")
+
+
+@pytest.mark.socket
+async def test_a_call_in_lock_step_at_wall_pace_is_the_call_at_free_pace(tmp_path: Path) -> None:
+    tone = (np.sin(np.arange(320)) * 8000).astype("<i2").tobytes()
+    agent = BotScript(
+        audio=lambda tick: tone if tick < 30 else None,
+        writes={2: [("request_payment", {})]},
+        messages={40: [exit_push()]},
+    )
+    user = BotScript(writes={10: [("pay_bill", {})]})
+    free = await play(tmp_path / "free", agent, user)
+    wall = await play(tmp_path / "wall", agent, user, pace="wall")
+    assert (wall.folder / RECORDING_NAME).read_bytes() == (free.folder / RECORDING_NAME).read_bytes()
+    ended = [played.trace.events[-1] for played in (free, wall)]
+    assert ended[0] == ended[1]
+    assert wall.trace.of(LoopTimed) == []
+    (call,) = wall.trace.of(CallEnded)
+    assert call.wall_ms >= call.media_ms - 20
