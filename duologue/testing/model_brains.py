@@ -80,9 +80,10 @@ class BrainModels:
             payload["facts"] = with_wrong_number(payload["facts"])
         brain = build_brain(kind, payload, {"mutation": mutation} if mutation else {})
         reply = brain.decide(without_bad_calls(request.messages), sorted(request.tools))
+        made = sum(len(message.get("tool_calls") or ()) for message in request.messages)
         calls = tuple(
-            ModelCall(call.name, json.dumps(call.arguments), f"call_{request.number}_{index}")
-            for index, call in enumerate(reply.calls, start=1)
+            ModelCall(call.name, json.dumps(call.arguments), f"call_{number}")
+            for number, call in enumerate(reply.calls, start=made + 1)
         )
         return self.retell(ModelReply(reply.text, calls))
 

@@ -170,9 +170,9 @@ class ModelServer:
         self, http: web.Request, request: ChatRequest, reply: ModelReply, *, is_cut: bool
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers=_STREAM_HEADERS)
-        await response.prepare(http)
         deltas = list(_deltas(reply, self.chunk_chars))
-        with contextlib.suppress(ConnectionResetError):
+        with contextlib.suppress(ConnectionResetError):  # an interrupted bot leaves
+            await response.prepare(http)
             for delta in deltas[: max(1, len(deltas) // 2)] if is_cut else deltas:
                 await response.write(_event(_chunk(request, delta)))
             if is_cut:
