@@ -11,19 +11,46 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 
 from duologue.errors import ConfigError
 from duologue.records.record import Record
+from duologue.speech_config import (
+    POSITIONS,
+    S2S_POSITIONS,
+    Charge,
+    ModuleClass,
+    ProcessorConfig,
+    SttConfig,
+    TtsConfig,
+    TurnTakingConfig,
+    VadConfig,
+    is_plug,
+)
+
+__all__ = [
+    "DEFAULT_CONFIG_PATH",
+    "LOOPBACK_HOSTS",
+    "POSITIONS",
+    "SEEDED_CHARGE",
+    "BotConfig",
+    "Charge",
+    "LlmConfig",
+    "ProcessorConfig",
+    "ServerConfig",
+    "SttConfig",
+    "TransportConfig",
+    "TtsConfig",
+    "TurnTakingConfig",
+    "VadConfig",
+    "load_bot_config",
+]
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 DEFAULT_CONFIG_PATH = "server_configs/agent.yaml"
-
-Charge = Annotated[str, Field(pattern=r"^(zero|measured|fixed:\d+)$")]
-"""What work costs in media time: ``zero``, ``measured`` (the real time it took) or ``fixed:<ms>``."""
 
 _NUMBER = r"\d+(?:\.\d+)?"
 SEEDED_CHARGE = re.compile(
@@ -79,51 +106,32 @@ class TransportConfig(Record):
         return values
 
 
-class VadConfig(Record):
-    """Voice activity detection. Times in seconds."""
-
-    type: Literal["silero"] = "silero"
-    confidence: float = Field(default=0.7, gt=0, lt=1)
-    start_secs: float = Field(default=0.1, ge=0.032, le=2)
-    stop_secs: float = Field(default=0.2, ge=0.064, le=5)
-    min_volume: float = Field(default=0.4, ge=0, le=1)
-
-
-class SttConfig(Record):
-    """Speech to text.
-
-    ``model``: ``bundled`` (English), ``bundled-multilingual``, a folder, or the name of a CTranslate2 model on the hub.
-    ``language``: ISO 639-1 code of what is heard; ``auto`` leaves it to a multilingual model. ``max_no_speech`` drops
-    a transcript when the model is surer than this that nobody spoke.
-    """
-
-    type: Literal["whisper"] = "whisper"
-    model: str = "bundled"
-    language: str = Field(default="en", min_length=2)
-    compute_type: str = "int8"
-    threads: int = Field(default=1, ge=1)
-    beam_size: int = Field(default=1, ge=1, le=10)
-    max_no_speech: float = Field(default=0.9, gt=0, le=1)
-    charge: Charge = "zero"
-
-
-class TurnTakingConfig(Record):
-    """When the other side's turn is over: so long after it fell silent."""
-
-    user_speech_timeout_s: float = Field(default=0.6, ge=0.1, le=10)
+_BRAINS = (
+    "openai",
+    "openai_realtime",
+    "reference",
+    "scripted_user",
+    "do_nothing",
+    "wrong_action",
+    "silent",
+    "every_tool",
+)
 
 
 class LlmConfig(Record):
     """What sits in the model's place.
+
+    ``type``: ``openai``, ``openai_realtime`` (with ``pipeline: s2s``), a scripted brain, or an own brain or Pipecat
+    LLM service as ``module:Class``, which ``service`` says too; ``settings`` are its constructor's arguments.
 
     From ``model`` on, the keys are those of type ``openai``. ``request_timeout_s`` is the real time that one reply may
     take, ``retries`` (repeated requests, only while nothing of the reply was used) included. ``max_tool_rounds`` bounds
     how often in a row the model may answer one turn with tool calls. ``charge`` is what a reply costs in media time.
     """
 
-    type: Literal["openai", "reference", "scripted_user", "do_nothing", "wrong_action", "silent", "every_tool"] = (
-        "reference"
-    )
+    type: str = "reference"
+    service: ModuleClass | None = None
+    settings: dict[str, Any] = Field(default_factory=dict, repr=False)
     mutation: Literal["drop", "alter", "add"] | None = None
     latency_ms: int = Field(default=50, ge=0)
     enable_tool_calling: bool = True
@@ -145,9 +153,18 @@ class LlmConfig(Record):
     @field_validator("base_url")
     @classmethod
     def _http(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("http://", "https://")):
+        if url is not None and not url.startswith(("http://", "https://", "ws://", "wss://")):
             raise ValueError(f"{url!r} is not a web address (for example http://127.0.0.1:8000/v1)")
         return url
+
+    @field_validator("type")
+    @classmethod
+    def _known_type(cls, kind: str) -> str:
+        if kind not in _BRAINS and not is_plug(kind):
+            near = difflib.get_close_matches(kind, _BRAINS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_BRAINS)}, or module:Class"
+            raise ValueError(f"{kind!r} is not a brain; {hint}")
+        return kind
 
     @field_validator("charge")
     @classmethod
@@ -163,16 +180,30 @@ class LlmConfig(Record):
 
     @model_validator(mode="after")
     def _complete(self) -> LlmConfig:
-        if self.type == "openai" and not (self.model and self.base_url):
+        if self.service is not None and "type" in self.model_fields_set:
+            raise ValueError("llm.service and llm.type both name a brain; leave one of them out")
+        if self.settings and self.plug is None and self.type != "openai_realtime":
+            raise ValueError("llm.settings goes with llm.service, an own type or openai_realtime, and only with them")
+        if self.type == "openai" and not (self.model and (self.base_url or "").startswith("http")):
             raise ValueError("type openai needs llm.model and llm.base_url (for example http://127.0.0.1:8000/v1)")
         if (self.type == "wrong_action") != (self.mutation is not None):
             raise ValueError("llm.mutation (drop, alter or add) goes with type wrong_action, and only with it")
         return self
 
     @property
+    def plug(self) -> str | None:
+        """The own class, as ``module:Class``."""
+        return self.service or (self.type if is_plug(self.type) else None)
+
+    @property
+    def name(self) -> str:
+        """The brain's type or class."""
+        return self.service or self.type
+
+    @property
     def wants_plan(self) -> bool:
         """Whether the brain needs the scenario's reference plan in its payload."""
-        return self.type in ("reference", "wrong_action")
+        return self.plug is None and self.type in ("reference", "wrong_action")
 
     @property
     def longest_tick_s(self) -> float:
@@ -186,26 +217,13 @@ class LlmConfig(Record):
         return min(replies * self.request_timeout_s + _TICK_RESERVE_S, _LONGEST_TICK_S)
 
 
-class TtsConfig(Record):
-    """Text to speech. ``pitch`` below 1 gives a lower voice at the same pace; ``speed`` above 1 is faster."""
-
-    type: Literal["hibari"] = "hibari"
-    voice: str = "heart"
-    speed: float = Field(default=1.0, ge=0.5, le=2.0)
-    pitch: float = Field(default=1.0, ge=0.6, le=1.5)
-    charge: Charge = "zero"
-
-    @field_validator("voice")
-    @classmethod
-    def _named(cls, voice: str) -> str:
-        if not re.fullmatch(r"[a-z0-9_]+", voice):
-            raise ValueError("a voice is a name such as heart")
-        return voice
-
-
 class BotConfig(Record):
-    """All settings of one bot process."""
+    """All settings of one bot process.
 
+    ``pipeline``: ``cascade`` (STT, LLM, TTS), or ``s2s`` when one service hears and speaks.
+    """
+
+    pipeline: Literal["cascade", "s2s"] = "cascade"
     server: ServerConfig = ServerConfig()
     transport: TransportConfig = TransportConfig()
     vad: VadConfig = VadConfig()
@@ -213,6 +231,46 @@ class BotConfig(Record):
     turn_taking: TurnTakingConfig = TurnTakingConfig()
     llm: LlmConfig = LlmConfig()
     tts: TtsConfig = TtsConfig()
+    processors: tuple[ProcessorConfig, ...] = ()
+    _source: Path | None = PrivateAttr(None)
+
+    @property
+    def source(self) -> Path | None:
+        """The file that these settings were read from."""
+        return self._source
+
+    @property
+    def longest_tick_s(self) -> float:
+        """Real seconds that one grant of time may take because of models; 0 when no time is held."""
+        held = (self.llm.longest_tick_s, self.stt.longest_held_s, self.tts.longest_held_s)
+        return min(sum(held) + (_TICK_RESERVE_S if any(held[1:]) else 0.0), _LONGEST_TICK_S)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> BotConfig:
+        for problem in self._s2s_problems() if self.pipeline == "s2s" else self._cascade_problems():
+            raise ValueError(problem)
+        return self
+
+    def _cascade_problems(self) -> Iterator[str]:
+        if self.llm.type == "openai_realtime":
+            yield "llm.type openai_realtime hears and speaks itself; write pipeline: s2s"
+        if self.turn_taking.type == "service":
+            yield "turn_taking.type service goes with pipeline: s2s"
+
+    def _s2s_problems(self) -> Iterator[str]:
+        if self.transport.type != "websocket":
+            yield "pipeline: s2s lives in real time; write server.transport: websocket"
+        if self.llm.type != "openai_realtime" and self.llm.plug is None:
+            yield f"pipeline: s2s needs llm.type openai_realtime or llm.service, not {self.llm.type!r}"
+        if self.llm.type == "openai_realtime" and not (self.llm.model and self.llm.api_key):
+            yield "llm.type openai_realtime needs llm.model and llm.api_key"
+        if not (self.llm.base_url or "ws").startswith("ws"):
+            yield f"llm.base_url {self.llm.base_url!r} is not a WebSocket address (wss://...)"
+        for section in ("stt", "tts"):
+            if section in self.model_fields_set:
+                yield f"pipeline: s2s has no {section}; take the section out"
+        for place in sorted({processor.at for processor in self.processors} - set(S2S_POSITIONS)):
+            yield f"processors: pipeline s2s has no place {place}; there are {' and '.join(S2S_POSITIONS)}"
 
     @model_validator(mode="before")
     @classmethod
@@ -249,9 +307,16 @@ def load_bot_config(
     if isinstance(server, dict):
         values["server"] = {**server, **_environment_server(env), **_given(overrides or {})}
     try:
-        return BotConfig.model_validate({key: {} if value is None else value for key, value in values.items()})
+        config = BotConfig.model_validate({key: _given_section(key, value) for key, value in values.items()})
     except ValidationError as error:
         raise ConfigError("; ".join(f"{path}: {line}" for line in _explain(error))) from error
+    config._source = path
+    return config
+
+
+def _given_section(key: str, value: Any) -> Any:
+    """Take a key without a value for an empty section."""
+    return value if value is not None else [] if key == "processors" else {}
 
 
 def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -320,5 +385,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
 def _fields_of(location: list[str]) -> list[str]:
     model: type[BaseModel] = BotConfig
     for part in location:
-        model = model.model_fields[part].annotation  # type: ignore[assignment]
+        if not part.isdecimal():
+            annotation: Any = model.model_fields[part].annotation
+            model = next((item for item in get_args(annotation) if item is not ...), annotation)
     return list(model.model_fields)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duologue.bots.brains.brain import Brain, BrainReply, build_brain
+from duologue.bots.brains.own import own_brain
 from duologue.config import BotConfig, LlmConfig
 from duologue.errors import ConfigError, RegistryError
 from duologue.records.action import Side
@@ -102,9 +103,7 @@ def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
     domain = _usable_domain(str(data.get("tool_domain") or DEFAULT_DOMAIN))
     payload = _json_object(data.get("scenario"), "scenario")
     tools = _build_tools(_json_object(data.get("tools"), "tools"), domain) if config.llm.enable_tool_calling else {}
-    brain = None
-    if config.llm.type != "openai":
-        brain = build_brain(config.llm.type, payload, _brain_settings(config.llm))
+    brain = _brain(config, payload)
     epoch = payload.get("epoch")
     return ScenarioStart(
         prompt,
@@ -116,6 +115,15 @@ def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
         str(payload["language"]) if payload.get("language") else None,
         _max_tool_turns(payload),
     )
+
+
+def _brain(config: BotConfig, payload: dict[str, Any]) -> Brain | None:
+    """Return the scripted or own brain of a scenario; None when an LLM service decides."""
+    if config.llm.plug is not None:
+        return own_brain(config, payload)
+    if config.llm.type in ("openai", "openai_realtime"):
+        return None
+    return build_brain(config.llm.type, payload, _brain_settings(config.llm))
 
 
 def _max_tool_turns(payload: Mapping[str, Any]) -> int | None:

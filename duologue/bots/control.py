@@ -35,7 +35,7 @@ class Conversation(Protocol):
         """Hear a language; None takes the configured one. Raises ConfigError when no model at hand hears it."""
         ...
 
-    def show_tools(self) -> None:
+    async def show_tools(self) -> None:
         """Show the model the session's current tools."""
         ...
 
@@ -110,7 +110,7 @@ class Control:
             self._conversation.listen_in(start.language)
             await self._conversation.restart(start.prompt)
             start.begin(self._state)
-            self._conversation.show_tools()
+            await self._conversation.show_tools()
         except Exception as error:  # noqa: BLE001 - the contract answers false, never an error response
             logger.warning("update_system_prompt refused: %s", error)
             await self._push({"type": "bot-error", "message": f"update_system_prompt: {error}"})

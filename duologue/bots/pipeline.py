@@ -10,14 +10,12 @@ from typing import Any
 import pipecat.utils.time
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
-from pipecat.frames.frames import LLMUpdateSettingsFrame
+from pipecat.frames.frames import LLMSetToolsFrame, LLMUpdateSettingsFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker, ProcessorUnusablePolicy
 from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.processors.aggregators.llm_response_universal import (
-    LLMContextAggregatorPair,
-    LLMUserAggregatorParams,
-)
+from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.processors.frameworks.rtvi import (
     RTVIFunctionCallReportLevel,
     RTVIObserverParams,
@@ -26,9 +24,6 @@ from pipecat.processors.frameworks.rtvi import (
 from pipecat.processors.frameworks.rtvi.frames import RTVIServerMessageFrame
 from pipecat.services.settings import LLMSettings
 from pipecat.transports.base_transport import BaseTransport
-from pipecat.turns.user_start import VADUserTurnStartStrategy
-from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
-from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 from duologue import __version__
@@ -36,9 +31,11 @@ from duologue.bots.context import ScenarioState
 from duologue.bots.control import Control, UnknownMessage
 from duologue.bots.lockstep_transport import FRAME_MS
 from duologue.bots.media_clock import DatetimeShim
+from duologue.bots.processors import build_processors
 from duologue.bots.services import Models, build_llm, build_stt, build_tts, build_vad
-from duologue.bots.stt import WhisperStt
+from duologue.bots.stt import WhisperStt, forget_audio
 from duologue.bots.tool_calls import ToolCalls
+from duologue.bots.turn_taking import turn_params
 from duologue.config import BotConfig
 from duologue.errors import BotStateError
 from duologue.toolkit.tool import Tool
@@ -47,7 +44,6 @@ logger = logging.getLogger(__name__)
 
 pipecat.utils.time.datetime = DatetimeShim  # Pipecat's own timestamps follow session time
 
-_TURN_AT_LATEST_S = 5.0
 _FLUSH_S = 5.0
 
 
@@ -63,12 +59,12 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
             "audio_out_hz": config.transport.audio_out_sample_rate,
             "tool_calling": config.llm.enable_tool_calling,
             "barrier": True,
-            "brain": config.llm.type,
-            "stt": f"{config.stt.type}:{config.stt.model}",
+            "brain": config.llm.name,
+            "stt": config.stt.name if config.pipeline == "cascade" else config.pipeline,
             "plan": config.llm.wants_plan,
             "preflight": True,
             "ends_call": True,
-            "max_tick_s": config.llm.longest_tick_s,
+            "max_tick_s": config.longest_tick_s,
         },
     }
 
@@ -86,7 +82,7 @@ class _Rtvi(RTVIProcessor):
 
 
 class SessionPipeline:
-    """One connection's pipeline: transport, VAD, STT, brain, TTS, and the control messages beside them.
+    """One connection's pipeline: transport, VAD, STT, brain, TTS or a service for all, and the control messages.
 
     Build it and run it inside the session's clock.
 
@@ -101,24 +97,18 @@ class SessionPipeline:
         self._answering = asyncio.Lock()
         self._context = LLMContext(messages=[])
         self._prompt = ""
-        self._stt = build_stt(config, models)
+        self._scenarios = 0
+        self._is_s2s = config.pipeline == "s2s"
+        self._stt = None if self._is_s2s else build_stt(config, models)
         self._llm = build_llm(config, self.state)
         self._llm.max_tool_turns = lambda: self.state.max_tool_turns
-        self._aggregators = LLMContextAggregatorPair(self._context, user_params=_turn_params(config))
-        pipeline = Pipeline(
-            [
-                transport.input(),
-                build_vad(config, models),
-                self._stt,
-                self._aggregators.user(),
-                self._llm,
-                build_tts(config, models),
-                transport.output(),
-                self._aggregators.assistant(),
-            ]
+        self._aggregators = LLMContextAggregatorPair(
+            self._context,
+            user_params=turn_params(config, models.smart_turn),
+            realtime_service_mode=self._is_s2s,
         )
         self._worker = PipelineWorker(
-            pipeline,
+            Pipeline(self._chain(config, models, transport)),
             params=PipelineParams(
                 audio_in_sample_rate=config.transport.audio_in_sample_rate,
                 audio_out_sample_rate=config.transport.audio_out_sample_rate,
@@ -135,6 +125,25 @@ class SessionPipeline:
         self._llm.register_function(None, self.calls.handle)
         self._control = Control(config, self.state, self.calls, self, self._push)
         self._worker.rtvi.add_event_handler("on_client_message", self._answer)
+
+    def _chain(self, config: BotConfig, models: Models, transport: BaseTransport) -> list[FrameProcessor]:
+        own = build_processors(config)
+        hears_turns = config.turn_taking.type != "service"
+        return [
+            transport.input(),
+            *([build_vad(config, models)] if hears_turns else []),
+            *own.get("before_stt", []),
+            *([self._stt] if self._stt is not None else []),
+            *own.get("after_stt", []),
+            self._aggregators.user(),
+            *own.get("before_llm", []),
+            self._llm,
+            *own.get("before_tts", []),
+            *([] if self._is_s2s else [build_tts(config, models)]),
+            *own.get("after_tts", []),
+            transport.output(),
+            self._aggregators.assistant(),
+        ]
 
     async def run(self) -> None:
         """Run until the worker is cancelled or ends."""
@@ -158,24 +167,33 @@ class SessionPipeline:
             raise BotStateError(f"the pipeline did not come to rest within {_FLUSH_S:g} s")
         for aggregator in (self._aggregators.user(), self._aggregators.assistant()):
             await aggregator.reset()
-        if isinstance(self._stt, WhisperStt):
-            self._stt.forget()
+        forget_audio(self._stt)
         self._context.set_messages([])
         self._prompt = prompt
 
     def listen_in(self, language: str | None) -> None:
-        """Hear ``language`` from now on; None takes the configured one.
+        """Hear ``language`` from now on; None takes the configured one. A service that hears decides itself.
 
         Raises:
             ConfigError: no model at hand hears it.
         """
         if isinstance(self._stt, WhisperStt):
             self._stt.listen_in(language)
+        elif language is not None:
+            logger.info("language %s is left to %s", language, self._stt or self._llm)
 
-    def show_tools(self) -> None:
+    async def show_tools(self) -> None:
         """Show the model the session's current tools, replacing all others."""
-        schemas = [_schema(tool) for tool in self.state.tools.values()]
-        self._context.set_tools(ToolsSchema(standard_tools=schemas))
+        tools = ToolsSchema(standard_tools=[_schema(tool) for tool in self.state.tools.values()])
+        self._context.set_tools(tools)
+        if self._is_s2s:
+            # Imported here, because a cascade does without the service's client.
+            from duologue.bots.s2s import begin_scenario
+
+            told = await begin_scenario(self._llm, self._context, is_first=self._scenarios == 0)
+            if told is not None:
+                await self._worker.queue_frame(LLMSetToolsFrame(tools=told))
+        self._scenarios += 1
 
     def messages(self) -> list[Any]:
         """Return the system prompt and the chat messages after it."""
@@ -197,8 +215,7 @@ class SessionPipeline:
     async def hush(self) -> None:
         """Silence the bot and forget what was heard; context and scenario stay."""
         await self._worker.rtvi.interrupt_bot()
-        if isinstance(self._stt, WhisperStt):
-            self._stt.forget()
+        forget_audio(self._stt)
 
     async def _answer(self, rtvi: RTVIProcessor, message: Any) -> None:
         """Answer a request; the answers leave in the order in which the requests came."""
@@ -215,21 +232,6 @@ class SessionPipeline:
             await rtvi.send_error_response(message, f"{type(error).__name__}: {error}")
         else:
             await rtvi.send_server_response(message, result)
-
-
-def _turn_params(config: BotConfig) -> LLMUserAggregatorParams:
-    quiet_s = config.turn_taking.user_speech_timeout_s
-    # A turn without a transcript has to end too, so the end waits for one only where it can come late: in real time.
-    may_be_late = config.transport.type == "websocket"
-    return LLMUserAggregatorParams(
-        user_turn_strategies=UserTurnStrategies(
-            start=[VADUserTurnStartStrategy(enable_interruptions=True)],
-            stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=quiet_s, wait_for_transcript=may_be_late)],
-        ),
-        user_turn_stop_timeout=quiet_s + _TURN_AT_LATEST_S,
-        audio_idle_timeout=0,
-        empty_user_turn=None,
-    )
 
 
 def _reported() -> RTVIObserverParams:

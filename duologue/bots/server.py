@@ -76,7 +76,7 @@ async def _serve_in_real_time(
     # Imported here, because a bot in lock-step does without Pipecat's server.
     from duologue.bots.websocket_bot import WebsocketBot
 
-    models.voice.speak("Hello.")
+    models.warm_up()
     bot = WebsocketBot(config, models, listener, token_check(config))
     async with bot.serving() as server:
         on_ready(_ready_line(config, server))
@@ -112,13 +112,12 @@ def bound_socket(config: BotConfig) -> socket.socket:
 def _ready_line(config: BotConfig, server: Server) -> str:
     host, port = server.sockets[0].getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    return f"ready: {config.server.name} bot ({config.llm.type}) on ws://{shown}:{port}"
+    return f"ready: {config.server.name} bot ({config.llm.name}) on ws://{shown}:{port}"
 
 
 async def warm_up(config: BotConfig, models: Models) -> None:
     """Run one session that nobody hears, so that the first client does not wait for lazy imports."""
-    spoken = models.voice.speak("Hello.")
-    logger.debug("warm-up voice: %d words", len(spoken))
+    models.warm_up()
     session = Session(config, models)
     await session.open()
     await session.close()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pipecat.frames.frames import Frame, TranscriptionFrame
 from pipecat.services.settings import STTSettings
-from pipecat.services.stt_service import SegmentedSTTService
+from pipecat.services.stt_service import SegmentedSTTService, STTService
 from pipecat.utils.time import time_now_iso8601
 
 from duologue.bots.charging import charge_session
@@ -26,12 +26,13 @@ class WhisperStt(SegmentedSTTService):
     Args:
         recognizers: the process's models.
         config: the ``stt`` section.
+        audio_passthrough: whether the audio goes on to what comes after, which costs time for nothing unless needed.
     """
 
-    def __init__(self, recognizers: Recognizers, config: SttConfig) -> None:
+    def __init__(self, recognizers: Recognizers, config: SttConfig, *, audio_passthrough: bool = False) -> None:
         super().__init__(
             sample_rate=RATE_HZ,
-            audio_passthrough=False,
+            audio_passthrough=audio_passthrough,
             ttfs_p99_latency=_LATEST_TRANSCRIPT_S,
             settings=STTSettings(model=config.model, language=None),
         )
@@ -54,12 +55,6 @@ class WhisperStt(SegmentedSTTService):
         self._whisper = self._recognizers.model_for(language)
         self._language = language
 
-    def forget(self) -> None:
-        """Drop audio that was heard and not yet transcribed."""
-        self._audio_buffer.clear()
-        while not self._segment_queue.empty():
-            self._segment_queue.get_nowait()
-
     async def run_stt(self, audio: bytes) -> AsyncIterator[Frame]:
         """Yield one final transcript of ``audio`` (s16 mono 16 kHz), or nothing when no speech was heard."""
         samples = np.frombuffer(audio, dtype=np.int16).astype(np.float32) / 32768.0
@@ -68,6 +63,14 @@ class WhisperStt(SegmentedSTTService):
             text: str = await loop.run_in_executor(None, self._whisper.transcribe, samples, self._language)
         if _has_words(text):
             yield TranscriptionFrame(text, "", time_now_iso8601())
+
+
+def forget_audio(stt: STTService | None) -> None:
+    """Drop audio that was heard and not yet transcribed; services that transcribe as they hear keep none."""
+    if isinstance(stt, SegmentedSTTService):
+        stt._audio_buffer.clear()
+        while not stt._segment_queue.empty():
+            stt._segment_queue.get_nowait()
 
 
 def _has_words(text: Any) -> bool:

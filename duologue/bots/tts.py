@@ -1,4 +1,4 @@
-"""Text to speech: hibari's words, each pushed with its audio."""
+"""Text to speech: a local voice's words, each pushed with its audio."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pipecat.utils.text.base_text_aggregator import TextType
 
 from duologue.bots.charging import charge_session
 from duologue.config import TtsConfig
-from duologue.speech.hibari import HibariVoice, SpokenWord
+from duologue.speech.voice import SpokenWord, Voice
 
 
-class HibariTts(TTSService):
+class VoiceTts(TTSService):
     """Speaks sentence by sentence; each word's text follows its audio, so it is reported once it was played.
 
     Args:
@@ -24,13 +24,13 @@ class HibariTts(TTSService):
         rate_hz: output sample rate in Hz.
     """
 
-    def __init__(self, voice: HibariVoice, config: TtsConfig, rate_hz: int) -> None:
+    def __init__(self, voice: Voice, config: TtsConfig, rate_hz: int) -> None:
         super().__init__(
             sample_rate=rate_hz,
             push_start_frame=True,
             push_stop_frames=True,
             max_consecutive_zero_audio_contexts=0,
-            settings=TTSSettings(model=config.type, voice=config.voice, language=None),
+            settings=TTSSettings(model=config.type, voice=config.voice_name, language=None),
         )
         self._voice = voice
         self._config = config

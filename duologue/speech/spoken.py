@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 import soundfile
@@ -16,8 +15,9 @@ from duologue.audio.pcm import samples_of
 from duologue.config import TtsConfig
 from duologue.errors import FixtureError
 from duologue.records.scenario import FrozenUtterance
-from duologue.speech.hibari import HibariVoice
 from duologue.speech.languages import ENGLISH, base_language
+from duologue.speech.voice import Voice
+from duologue.speech.voices import build_voice, engine_version
 
 RATE_HZ = 16_000
 
@@ -32,12 +32,12 @@ class SpokenUtterances:
     """
 
     def __init__(
-        self, defaults: TtsConfig, folder: Path, build_voice: Callable[[TtsConfig, int], HibariVoice] = HibariVoice
+        self, defaults: TtsConfig, folder: Path, build_voice: Callable[[TtsConfig, int], Voice] = build_voice
     ) -> None:
         self.defaults = defaults
         self._folder = folder
         self._build_voice = build_voice
-        self._voices: dict[str, HibariVoice] = {}
+        self._voices: dict[str, Voice] = {}
 
     def __call__(self, utterance: FrozenUtterance) -> bytes:
         """Return the WAV file of an utterance's text.
@@ -84,5 +84,5 @@ class SpokenUtterances:
 
 def _key(config: TtsConfig, text: str) -> str:
     voice = config.model_dump(exclude={"charge"})
-    content = json.dumps([f"hibari {version('hibari-tts')}", voice, text], sort_keys=True, ensure_ascii=False)
+    content = json.dumps([engine_version(config), voice, text], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

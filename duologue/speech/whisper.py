@@ -16,7 +16,7 @@ from duologue.audio.decoding import decode_audio
 from duologue.config import SttConfig
 from duologue.errors import ConfigError, TranscriptionError
 from duologue.speech.languages import ENGLISH, base_language
-from duologue.speech.whisper_models import BUNDLED, BUNDLED_MULTILINGUAL, MULTILINGUAL_WAYS, find_model
+from duologue.speech.whisper_models import BUNDLED, BUNDLED_MULTILINGUAL, MULTILINGUAL_WAYS, WAYS, find_model
 
 RATE_HZ = 16000
 DETECT = "auto"
@@ -59,14 +59,15 @@ class ShortWhisper:
         try:
             self._model: Any = WhisperModel(
                 source.name,
-                device="cpu",
+                device=config.device,
                 compute_type=config.compute_type,
                 cpu_threads=config.threads,
                 num_workers=1,
+                local_files_only=not config.download,
                 files=dict(source.files) or None,
             )
         except (ValueError, RuntimeError, OSError) as error:
-            raise ConfigError(f"stt.model {config.model!r} cannot be loaded: {error}") from error
+            raise ConfigError(f"stt.model {config.model!r} cannot be loaded: {error}; {WAYS}") from error
         self.is_multilingual: bool = self._model.model.is_multilingual
         self._tokenizers: dict[str, Any] = {}
         self._storage = get_ctranslate2_storage

@@ -1,0 +1,136 @@
+"""Speech-to-speech services: one model that hears, decides and speaks, in real time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.processors.aggregators.llm_context import LLMContext, standard_message_text
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.processors.frameworks.rtvi.frames import RTVIServerMessageFrame
+from pipecat.services.openai.realtime.events import SessionProperties
+from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
+from pydantic import ValidationError
+
+from duologue.bots.brains.service import LastingCalls
+from duologue.config import BotConfig
+from duologue.errors import BotStateError, ConfigError
+
+OPENAI_URL = "wss://api.openai.com/v1/realtime"
+
+_READY_S = 8.0
+_READY_STEP_S = 0.05
+
+
+class OpenAIRealtime(LastingCalls, OpenAIRealtimeLLMService):
+    """Pipecat's OpenAI Realtime service, with a new server conversation for each scenario.
+
+    It knows prompt and tools before anybody speaks, so that either side can speak first.
+
+    Args:
+        config: the bot's settings; ``llm.settings`` are the session properties of the API.
+        function_call_timeout_s: bound of one tool call in seconds.
+
+    Raises:
+        ConfigError: ``llm.settings`` are no session properties.
+    """
+
+    def __init__(self, config: BotConfig, *, function_call_timeout_s: float) -> None:
+        llm = config.llm
+        self._secret = llm.api_key.get_secret_value() if llm.api_key else ""
+        super().__init__(
+            api_key=self._secret,
+            base_url=llm.base_url or OPENAI_URL,
+            function_call_timeout_secs=function_call_timeout_s,
+            settings=OpenAIRealtimeLLMService.Settings(model=llm.model, session_properties=_properties(config)),
+        )
+        self._trouble = ""
+
+    async def begin(self, context: LLMContext) -> None:
+        """Leave the server's conversation and open a new one with the current prompt and the tools of ``context``."""
+        await self._disconnect()
+        self._pending_function_calls.clear()
+        self._current_assistant_response = self._current_audio_response = None
+        self._run_llm_when_api_session_ready = self._results_awaiting_response = False
+        self._user_audio_preroll_buffer.clear()
+        self._context = context
+        # The conversation is not filled from the context, which only follows it.
+        self._llm_needs_conversation_setup = False
+        self._trouble = ""
+        await self._connect()
+
+    async def check_model(self) -> str:
+        """Return why the service does not take a session, or an empty text."""
+        if self._websocket is None and not self._trouble:
+            await self._connect()
+        for _ in range(round(_READY_S / _READY_STEP_S)):
+            if self._api_session_ready or self._trouble:
+                break
+            await asyncio.sleep(_READY_STEP_S)
+        if self._api_session_ready:
+            return ""
+        return self._trouble or f"{self.base_url} opened no session within {_READY_S:g} s"
+
+    async def push_error(self, error_msg: str, *args: Any, **options: Any) -> None:
+        """Report an error of the service, which ends what this bot can do in the call."""
+        error_msg = error_msg.replace(self._secret, "***") if self._secret else error_msg
+        self._trouble = f"llm.type openai_realtime at {self.base_url}: {error_msg}"
+        message = {"type": "bot-error", "message": self._trouble, "fatal": True, "part": "llm"}
+        await self.push_frame(RTVIServerMessageFrame(data=message))
+        await super().push_error(error_msg, *args, **options)
+
+    async def _handle_context(self, context: LLMContext, direction: FrameDirection) -> None:
+        """Answer what a client wrote into the context; what was said aloud the service knows itself."""
+        if direction != FrameDirection.DOWNSTREAM:
+            await super()._handle_context(context, direction)
+            return
+        self._context = context
+        last = context.get_messages()[-1:]
+        for message in last:
+            if isinstance(message, Mapping) and message.get("role") == "user":
+                await self._send_message_item(standard_message_text(message) or "", role="user")
+        self._results_awaiting_response = True
+        await self._create_response()
+
+
+def _properties(config: BotConfig) -> SessionProperties:
+    """Return the session properties of ``llm.settings``, with transcripts and the configured turn taking."""
+    given = dict(config.llm.settings)
+    audio = dict(given.get("audio") or {})
+    heard = {"transcription": {}, **(audio.get("input") or {})}
+    if config.turn_taking.type != "service":
+        heard["turn_detection"] = False
+    try:
+        return SessionProperties.model_validate({**given, "audio": {**audio, "input": heard}})
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise ConfigError(
+            f"{config.source or 'settings'}: llm.settings are the session properties of the OpenAI Realtime API: "
+            f"{problems}"
+        ) from error
+
+
+def build_openai_realtime(config: BotConfig, *, function_call_timeout_s: float) -> OpenAIRealtime:
+    """Return the service for ``llm.type: openai_realtime``."""
+    return OpenAIRealtime(config, function_call_timeout_s=function_call_timeout_s)
+
+
+async def begin_scenario(llm: LastingCalls, context: LLMContext, *, is_first: bool) -> ToolsSchema | None:
+    """Give a speech-to-speech service an empty conversation; return tools that it still has to be told of.
+
+    Raises:
+        BotStateError: the service cannot forget a conversation, and this is not its first.
+    """
+    if isinstance(llm, OpenAIRealtime):
+        await llm.begin(context)
+        return None
+    if not is_first:
+        reset = getattr(llm, "reset_conversation", None)
+        if reset is None:
+            name = type(llm).__name__.removeprefix("Lasting")
+            raise BotStateError(f"{name} cannot forget a conversation: start this bot again before each scenario")
+        await reset()
+    tools: ToolsSchema = context.tools
+    return tools
