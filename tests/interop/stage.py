@@ -70,7 +70,7 @@ class Played:
 async def play(
     folder: Path,
     agent: ForeignBot,
-    user: ForeignBot | BotScript | None = None,
+    user: ForeignBot | ScriptedBot | BotScript | None = None,
     *,
     scenario: Scenario | None = None,
     clock: FastClock | None = None,
@@ -81,7 +81,7 @@ async def play(
     writer = open_trace(folder, scenario)
     bounds: dict[str, Any] = {"max_duration_s": 6.0, "request_timeout_s": 5.0, "init_timeout_s": 2.0}
     async with contextlib.AsyncExitStack() as stack:
-        other = user if isinstance(user, ForeignBot) else ScriptedBot(user)
+        other = user if isinstance(user, ForeignBot | ScriptedBot) else ScriptedBot(user)
         for bot in (agent, other):
             await stack.enter_async_context(bot)
         given = CallSettings(
