@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 from google.protobuf.message import DecodeError
 from pipecat.frames.protobufs import frames_pb2
@@ -17,8 +17,7 @@ from duologue.protocol.messages import (
     RtviMessage,
     WireItem,
 )
-
-MAX_DEPTH = 100
+from duologue.protocol.strict_json import parse_json
 
 
 def encode(item: AudioChunk | RtviMessage | InterruptionMark) -> bytes:
@@ -85,24 +84,6 @@ def parse_envelope(text: str) -> RtviMessage | IgnoredFrame:
     return RtviMessage(kind, str(value.get("id") or ""), value.get("data"))
 
 
-def parse_json(text: str) -> Any:
-    """Return the value of strict JSON: no NaN, bounded depth, lone surrogates replaced.
-
-    Raises:
-        ValueError: anything else.
-    """
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-        if "\\ud" in text.lower():
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except RecursionError as error:
-        raise ValueError("JSON that is nested too deeply") from error
-    except ValueError as error:
-        raise ValueError(f"text that is not JSON: {error}") from error
-    _check_depth(value)
-    return value
-
-
 def _audio(audio: Any) -> AudioChunk:
     channels = int(audio.num_channels) or 1
     rate = int(audio.sample_rate)
@@ -118,24 +99,3 @@ def _envelope(message: RtviMessage) -> dict[str, Any]:
     if message.data is not None:
         envelope["data"] = message.data
     return envelope
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _check_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in _children(node)]
-        if not level:
-            return
-    raise ValueError("JSON that is nested too deeply")
-
-
-def _children(node: Any) -> list[Any]:
-    if isinstance(node, dict):
-        return [child for child in node.values() if isinstance(child, dict | list)]
-    if isinstance(node, list):
-        return [child for child in node if isinstance(child, dict | list)]
-    return []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from duologue.protocol.codec import parse_json
 from duologue.protocol.messages import LOCKSTEP, MAX_MESSAGE_BYTES, SAMPLE_RATE_HZ
+from duologue.protocol.strict_json import parse_json
 
 _MAX_TICK_S = 600
 HARNESS_TOOLS = "harness"
@@ -156,7 +157,8 @@ def _literal(text: str) -> Any:
     except ValueError:
         pass
     try:
-        return ast.literal_eval(text)
+        # A literal can hold what JSON cannot: bytes, sets, infinity.
+        return parse_json(json.dumps(ast.literal_eval(text)))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"a context that is neither JSON nor a literal: {_brief(text)}") from error
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from duologue.protocol.strict_json import parse_json
 from duologue.records.action import Side
 from duologue.records.event import BotMessage, ContextPulled, SummaryPulled
 from duologue.records.result import ScenarioResult
@@ -59,7 +59,7 @@ def _pushed(event: BotMessage) -> Any:
     if not isinstance(event.data, str):
         return event.data
     try:
-        return json.loads(event.data)
+        return parse_json(event.data)
     except ValueError:
         return {"message": event.data}
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pipecat.frames.protobufs import frames_pb2
 
-from duologue.protocol.codec import decode, encode, parse_json
+from duologue.protocol.codec import decode, encode
 from duologue.protocol.messages import AudioChunk, IgnoredFrame, InterruptionMark, RtviMessage
+from duologue.protocol.strict_json import parse_json
 
 
 def message_frame(text: str) -> bytes:
@@ -58,7 +59,10 @@ def test_other_frames_and_foreign_labels_are_ignored() -> None:
         message_frame("[1]"),
         message_frame('{"label":"rtvi-ai"}'),
         message_frame('{"label":"rtvi-ai","type":5}'),
-        message_frame('{"label":"rtvi-ai","type":"x","data":NaN}'),
+        *(
+            message_frame(f'{{"label":"rtvi-ai","type":"x","data":[{number}]}}')
+            for number in ("NaN", "-Infinity", "1e999", "-1e999")
+        ),
         message_frame('{"label":"rtvi-ai","type":"x","data":' + "[" * 400 + "]" * 400 + "}"),
         message_frame('{"label":"rtvi-ai","type":"x","data":' + "[" * 100_000),
         message_frame('{"label":"rtvi-ai","type":"x","data":' + "9" * 5000 + "}"),

@@ -30,11 +30,17 @@ def test_context_is_understood_in_every_form(context: Any) -> None:
         None,
         "'" + "x" * (2**20) + "'",
         repr(repr(repr(repr([])))),
+        *(f"[{value}]" for value in ("1e999", "b'x'", "{1}", "1j", "...", "{b'k': 1}")),
     ],
 )
 def test_context_that_is_no_list_of_values_is_refused_and_never_evaluated(context: Any) -> None:
     with pytest.raises(ValueError):
         parse_context({"context": context})
+
+
+def test_context_as_a_literal_becomes_plain_json() -> None:
+    assert parse_context({"context": "[(1, 2), {3: None}]"}) == [[1, 2], {"3": None}]
+    json.dumps(parse_context({"context": "['\\ud800']"}), ensure_ascii=False).encode("utf-8")
 
 
 @pytest.mark.parametrize("d", [None, [], "x", {}])

@@ -2,10 +2,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from duologue.records.event import BotMessage, SummaryPulled
 from duologue.records.outcome import StopReason
 from duologue.records.result import ScenarioResult
 from duologue.reports.contract_files import final_response, write_scenario_files
+from duologue.reports.files import write_json
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
 from tests.reports.conftest import WriteCall
@@ -54,6 +57,14 @@ def test_pushed_response_stands_in_only_without_a_summary() -> None:
         builder.add(BotMessage(side=AGENT, kind="final_response", data=data))
     assert final_response(builder.build()) == [{"answer": 4}, {"message": "Four."}]
     assert final_response(builder.hang_up().build()) == [{"actions": []}]
+
+
+@pytest.mark.parametrize("data", ["NaN", "[1e999]", "[" * 100_000, "9" * 5000, '["\\ud800"]'])
+def test_pushed_response_never_spoils_the_file_that_holds_it(tmp_path: Path, data: str) -> None:
+    builder = TraceBuilder(shop_scenario())
+    builder.add(BotMessage(side=AGENT, kind="final_response", data=data))
+    write_json(tmp_path / "response.json", final_response(builder.build()))
+    assert json.loads((tmp_path / "response.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
 
 
 def test_hash_file_has_a_line_for_each_side(tmp_path: Path, write_call: WriteCall) -> None:
