@@ -258,9 +258,12 @@ const plain = (text) => text.replace(/\*\*|`/g, "");
 
 const labelOf = (name) => tools.get(name)?.label ?? readable(name);
 
+// What the button at the top does.
+const hangsUp = (name) => Boolean(tools.get(name)?.ends_call) && !Object.keys(tools.get(name).parameters.properties).length;
+
 function showTools(list) {
   for (const tool of list) tools.set(tool.name, tool);
-  const shown = list.filter((tool) => !(tool.ends_call && !Object.keys(tool.parameters.properties).length));
+  const shown = list.filter((tool) => !hangsUp(tool.name));
   const groups = [["Do", shown.filter((tool) => tool.kind !== "read")], ["Look", shown.filter((tool) => tool.kind === "read")]];
   if (session.side === "agent") groups.reverse();
   $("tool-list").replaceChildren(...groups.filter(([, group]) => group.length).map(([title, group]) =>
@@ -327,6 +330,7 @@ function addNote(text) {
 const lastDeed = (name) => [...document.querySelectorAll("#log .deed")].reverse().find((node) => node.dataset.name === name);
 
 function startDeed({ id, name, arguments: args }) {
+  if (hangsUp(name)) return;
   const given = Object.keys(args).length ? renderEntries(args) : null;
   const title = el("div", { class: "title" }, el("span", { text: labelOf(name) }), el("span", { class: "mark" }));
   append(el("li", { class: "deed", "data-id": id, "data-name": name }, title, given));
