@@ -15,7 +15,7 @@ from duologue.toolkit.rules import INIT_FUNCTIONS
 
 DOMAIN = "tau2_telecom"
 JOHN = {"customer_id": "C1001", "line_id": "L1002"}
-OVERDUE = {**JOHN, "new_bill_id": "B1234321"}
+OVERDUE = {**JOHN, "new_bill_id": "B1234321", "contract_ended": False}
 
 
 def device(state: SideState) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def test_suspension_for_an_overdue_bill(office: SideState, contract_ended: bool,
 
 def test_a_customer_has_one_overdue_bill_at_most(office: SideState) -> None:
     with pytest.raises(ToolError, match="already has an overdue bill"):
-        arguments = {"customer_id": "C1002", "line_id": "L1004", "new_bill_id": "B1234321"}
+        arguments = {"customer_id": "C1002", "line_id": "L1004", "new_bill_id": "B1234321", "contract_ended": False}
         run_init_function(office, "suspend_line_for_overdue_bill", arguments)
 
 
@@ -140,7 +140,7 @@ def test_suspending_someone_elses_line_depends_on_the_profile(
     office: SideState, profile: str, is_refused: bool
 ) -> None:
     office.profile = profile
-    arguments = {"customer_id": "C1003", "line_id": "L1002", "new_bill_id": "B1234321"}
+    arguments = {"customer_id": "C1003", "line_id": "L1002", "new_bill_id": "B1234321", "contract_ended": False}
     if is_refused:
         with pytest.raises(ToolError, match="does not belong"):
             run_init_function(office, "suspend_line_for_overdue_bill", arguments)

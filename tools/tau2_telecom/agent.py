@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from duologue.errors import InvalidArguments, ToolRefusal
@@ -21,6 +20,7 @@ from tools.tau2_telecom.db import (
     database,
     find_customer_by_phone,
     free_bill_id,
+    is_number,
     month_end,
     month_start,
     require,
@@ -34,6 +34,8 @@ _LINE_ID = {"type": "string", "description": "Id of one of this customer's lines
 _OWNED_LINE = {"customer_id": _CUSTOMER_ID, "line_id": _LINE_ID}
 _TABLE_OF_PREFIX = {"L": "lines", "D": "devices", "B": "bills", "C": "customers", "P": "plans"}
 _PAYMENT_DAYS = 14
+_MOST = 1e300
+"""GB or dollars of one refuel; sums of them stay numbers."""
 
 
 # Look-up
@@ -73,9 +75,7 @@ def get_customer_by_id(state: SideState, customer_id: str) -> ToolResult:
 )
 def get_customer_by_name(state: SideState, full_name: str, dob: str) -> ToolResult:
     """Return the customers with this name and date of birth."""
-    if not isinstance(full_name, str) or not isinstance(dob, str):
-        raise InvalidArguments("full_name and dob must be text")
-    wanted = full_name.lower()
+    wanted = full_name.lower() if isinstance(full_name, str) else full_name
     return ToolResult(
         [
             snapshot(customer)
@@ -111,9 +111,9 @@ def get_details_by_id(state: SideState, id: str) -> ToolResult:  # noqa: A002 - 
         "limit": {"type": "integer", "description": "How many bills to return at most (12 when left out)."},
     },
 )
-def get_bills_for_customer(state: SideState, customer_id: str, limit: int = 12) -> ToolResult:
-    """Return the newest ``limit`` bills; a negative limit drops that many of the oldest."""
-    if isinstance(limit, bool) or not isinstance(limit, int):
+def get_bills_for_customer(state: SideState, customer_id: str, limit: int | None = 12) -> ToolResult:
+    """Return the newest ``limit`` bills; a negative limit drops that many of the oldest, null returns all."""
+    if limit is not None and not isinstance(limit, int):
         raise InvalidArguments(f"limit must be a whole number, not {limit!r}")
     db = database(state)
     bills = customer_bills(db, require(db, "customers", customer_id))
@@ -241,12 +241,14 @@ def refuel_data(state: SideState, customer_id: str, line_id: str, gb_amount: flo
     """Add data and book its price on the customer's draft bill, which is created when there is none."""
     db = database(state)
     customer, line = require_owned_line(db, customer_id, line_id)
-    if isinstance(gb_amount, bool) or not isinstance(gb_amount, int | float) or not math.isfinite(gb_amount):
+    if not is_number(gb_amount):
         raise InvalidArguments(f"gb_amount must be a number of GB, not {gb_amount!r}")
     if gb_amount <= 0:
         raise ToolRefusal(f"gb_amount must be more than 0, not {gb_amount!r}")
     price = require(db, "plans", line["plan_id"])["data_refueling_price_per_gb"]
     charge = gb_amount * price
+    if max(gb_amount, charge) > _MOST:
+        raise ToolRefusal(f"gb_amount {gb_amount!r} is more than any line can have")
     line["data_refueling_gb"] += gb_amount
     # The description is state: a whole number stays one.
     _book_charge(db, customer, charge, f"Data refueling: {gb_amount} GB at ${price}/GB")

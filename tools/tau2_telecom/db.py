@@ -7,6 +7,7 @@ All dates follow from :data:`TODAY`; nothing here reads a clock.
 from __future__ import annotations
 
 import copy
+import math
 from datetime import date, timedelta
 from typing import Any, Literal
 
@@ -86,6 +87,11 @@ def phone_device(db: Database) -> Entity:
         ToolRefusal: ``db`` is not a phone database.
     """
     return _part(db, "device")
+
+
+def find_app(device: Entity, app_name: Any) -> Entity | None:
+    """Return the app of exactly this name, or None."""
+    return device["app_statuses"].get(app_name) if isinstance(app_name, str) else None
 
 
 def surroundings(db: Database) -> Entity:
@@ -201,6 +207,16 @@ def free_bill_id(db: Database) -> str:
     while f"B{number:08x}" in taken:
         number += 1
     return f"B{number:08x}"
+
+
+def is_number(value: Any) -> bool:
+    """Return whether this is a JSON number that a database can hold: neither a boolean nor beyond a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def snapshot(value: Any) -> Any:

@@ -5,7 +5,6 @@ The functions below, and every tool of the domain under its own name, can be cal
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from duologue.errors import InvalidArguments, ToolRefusal
@@ -21,6 +20,7 @@ from tools.tau2_telecom.db import (
     customer_bills,
     database,
     follows_upstream,
+    is_number,
     month_end,
     month_start,
     phone_device,
@@ -207,15 +207,14 @@ def remove_app_permission(state: SideState, app_name: str, permission: str) -> d
 def set_data_usage(state: SideState, customer_id: str, line_id: str, data_used_gb: float) -> None:
     """Say how many GB a line has used."""
     _, line = require_owned_line(database(state), customer_id, line_id)
-    is_number = isinstance(data_used_gb, int | float) and not isinstance(data_used_gb, bool)
-    if not is_number or not math.isfinite(data_used_gb):
+    if not is_number(data_used_gb):
         raise InvalidArguments(f"data_used_gb must be a number of GB, not {data_used_gb!r}")
     line["data_used_gb"] = float(data_used_gb)
 
 
 @init_function(DOMAIN)
 def suspend_line_for_overdue_bill(
-    state: SideState, customer_id: str, line_id: str, new_bill_id: str, contract_ended: bool = False
+    state: SideState, customer_id: str, line_id: str, new_bill_id: str, contract_ended: bool
 ) -> None:
     """Add an overdue bill for last month and suspend the line, optionally with its contract ended.
 

@@ -13,6 +13,7 @@ from tools.tau2_telecom.db import (
     DOMAIN,
     Database,
     find,
+    is_number,
     phone_device,
     require,
     require_owned_line,
@@ -20,10 +21,6 @@ from tools.tau2_telecom.db import (
 )
 
 _GB_TOLERANCE = 1e-6
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 # The phone
@@ -46,7 +43,7 @@ def assert_mobile_data_status(db: Database, expected_status: bool) -> bool:
 @predicate(DOMAIN)
 def assert_internet_speed(db: Database, expected_speed: float, expected_desc: str | None = None) -> bool:
     """Whether the speed reaches ``expected_speed`` Mbps and, if given, has this label in any letter case."""
-    if not _is_number(expected_speed):
+    if not is_number(expected_speed):
         raise InvalidArguments(f"expected_speed must be a number of Mbps, not {expected_speed!r}")
     if expected_desc is not None and not isinstance(expected_desc, str):
         raise InvalidArguments(f"expected_desc must be text, not {expected_desc!r}")
@@ -96,7 +93,7 @@ def assert_mobile_data_usage_exceeded(db: Database, expected_status: bool) -> bo
 @predicate(DOMAIN)
 def assert_data_refueling_amount(db: Database, customer_id: str, line_id: str, expected_amount: float) -> bool:
     """Whether this much data, in GB, was added to a customer's line."""
-    if not _is_number(expected_amount):
+    if not is_number(expected_amount):
         raise InvalidArguments(f"expected_amount must be a number of GB, not {expected_amount!r}")
     _, line = require_owned_line(db, customer_id, line_id)
     return bool(abs(line["data_refueling_gb"] - expected_amount) < _GB_TOLERANCE)

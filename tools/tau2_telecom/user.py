@@ -22,6 +22,7 @@ from tools.tau2_telecom.db import (
     ApnSettings,
     Entity,
     database,
+    find_app,
     phone_device,
     surroundings,
 )
@@ -232,13 +233,15 @@ def set_app_permission(state: SideState, app_name: str, permission: str, granted
     """Set a permission, named in any letter case, and return whether app and permission exist.
 
     Raises:
-        InvalidArguments: a name is not text.
+        InvalidArguments: the permission of a known app is not text.
     """
-    if not isinstance(app_name, str) or not isinstance(permission, str):
-        raise InvalidArguments("app_name and permission must be text")
-    app = _device(state)["app_statuses"].get(app_name)
+    app = find_app(_device(state), app_name)
+    if app is None:
+        return False
+    if not isinstance(permission, str):
+        raise InvalidArguments(f"permission must be text, not {permission!r}")
     name = permission.lower()
-    if app is None or name not in PERMISSIONS:
+    if name not in PERMISSIONS:
         return False
     app["permissions"][name] = granted
     return True

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from duologue.errors import InvalidArguments
 from duologue.records.action import Side
 from duologue.state.side_state import SideState
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.tool import read_tool
 from tools.tau2_telecom import network
-from tools.tau2_telecom.db import DOMAIN, PERMISSIONS, Entity, database, phone_device, snapshot, surroundings
+from tools.tau2_telecom.db import DOMAIN, PERMISSIONS, Entity, database, find_app, phone_device, snapshot, surroundings
 
 _APP_NAME = {"app_name": {"type": "string", "description": "Name of the app as listed, for example messaging."}}
 
@@ -158,9 +157,7 @@ def check_app_permissions(state: SideState, app_name: str) -> ToolResult:
 
 
 def _app_permissions(state: SideState, app_name: str) -> ToolResult:
-    if not isinstance(app_name, str):
-        raise InvalidArguments(f"app_name must be text, not {app_name!r}")
-    app = _device(state)["app_statuses"].get(app_name)
+    app = find_app(_device(state), app_name)
     if app is None:
         return ToolResult({"found": False}, f"There is no app {app_name!r} on this phone.")
     granted = [name for name in PERMISSIONS if app["permissions"][name]]
