@@ -68,6 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DuologueError as error:
         _print_error(str(error))
         return EXIT_USAGE
+    except OSError as error:
+        _print_error(f"{error.filename or 'writing'}: {error.strerror or error}")
+        return EXIT_USAGE
     except KeyboardInterrupt:
         _print_error("stopped")
         return EXIT_INTERRUPTED

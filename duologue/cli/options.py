@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from duologue import __version__
 from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judge_settings
@@ -160,7 +161,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which scenarios (all, unless named)")
     group.add_argument("--scenarios", nargs="+", metavar="NAME", help="exact names; wins over --domain")
-    group.add_argument("--domain", metavar="D", help="the scenarios whose name begins with D__")
+    group.add_argument("--domain", type=_prefix, metavar="D", help="the scenarios whose name begins with D__")
     group.add_argument("--demo", action="store_true", help="the short fixed list that shows what a run looks like")
     group.add_argument("--limit", type=whole(1), metavar="N", help="only the first N, evenly over suites")
     add_trial_flags(group)
@@ -261,7 +262,19 @@ def _exactly(only: float, why: str) -> Callable[[str], float]:
     return parse
 
 
+def _prefix(text: str) -> str:
+    prefix = text.removesuffix("__")
+    if not prefix:
+        raise argparse.ArgumentTypeError(f"{text!r} is no prefix; leave the flag out to run everything")
+    return prefix
+
+
 def _url(text: str) -> str:
-    if not text.startswith(("ws://", "wss://")):
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in ("ws", "wss") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
         raise argparse.ArgumentTypeError(f"{text!r} is not a WebSocket address like ws://localhost:8765")
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -10,26 +11,38 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from duologue.errors import ConfigError
+
 RUN_ARGS = "run_args.json"
 REDACTED = "<redacted>"
 _MAX_NAME = 230
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
-_URL_SECRET = re.compile(r"(?<=[?&]token=)[^&\s]+|(?<=[?&]key=)[^&\s]+|(?<=[?&]api[-_]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)")
+_URL_SECRET = re.compile(
+    r"(?<=[?&]token=)[^&\s]+|(?<=[?&]key=)[^&\s]+|(?<=[?&]api[-_]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)"
+)
 
 
 def create_run_dir(output_dir: Path, started: datetime) -> Path:
-    """Create and return ``eval_<YYYYmmdd_HHMMSS>`` (UTC); a number is added when it exists."""
+    """Create and return ``eval_<YYYYmmdd_HHMMSS>`` (UTC); a number is added when it exists.
+
+    Raises:
+        ConfigError: nothing can be written there.
+    """
     stem = f"eval_{started:%Y%m%d_%H%M%S}"
     number = 1
-    while True:
-        run_dir = output_dir / (stem if number == 1 else f"{stem}_{number}")
-        try:
-            run_dir.mkdir(parents=True)
-        except FileExistsError:
+    try:
+        output_dir.mkdir(parents=True, exist_ok=True)
+        while True:
+            run_dir = output_dir / (stem if number == 1 else f"{stem}_{number}")
             number += 1
-            continue
-        return run_dir
+            with contextlib.suppress(FileExistsError):
+                run_dir.mkdir()
+                return run_dir
+    except OSError as error:
+        raise ConfigError(
+            f"--output-dir {output_dir}: no run can be written there ({error.strerror or error}); name another folder"
+        ) from error
 
 
 def folder_names(names: Sequence[str]) -> list[str]:

@@ -38,7 +38,9 @@ def data_file(relative: str) -> Path:
             raise FixtureError(f"data path {relative!r} leaves the data root {root}")
         if path.exists():
             return path
-    raise FixtureError(f"no file {relative!r} under {', '.join(str(root) for root in data_roots())}")
+    where = ", ".join(str(root) for root in data_roots())
+    why = "; EVAL_DATA_ROOT names that folder" if os.environ.get("EVAL_DATA_ROOT") else ""
+    raise FixtureError(f"no file {relative!r} under {where}{why}")
 
 
 def read_json(path: Path) -> Any:

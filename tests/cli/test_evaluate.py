@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -33,6 +34,17 @@ def result(kind: OutcomeKind, cause: Cause | None = None) -> ScenarioResult:
 
 def command(*argv: str) -> list[str]:
     return [sys.executable, str(ROOT / "run_evaluation.py"), *argv]
+
+
+def test_full_disk_is_reported_without_a_traceback(tmp_path: Path) -> None:
+    def fill_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    argv = command("--scenarios", SCENARIO, "--output-dir", str(tmp_path / "results"))
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=fill_disk)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("File too large")
+    assert "Traceback" not in done.stderr
 
 
 def test_domains_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

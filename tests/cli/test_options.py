@@ -20,6 +20,10 @@ def test_scenarios_and_domain_reach_the_selection() -> None:
     assert (selection.names, selection.prefix, selection.limit) == (("a__b", "a__c"), "a", 2)
 
 
+def test_prefix_may_be_given_with_its_underscores() -> None:
+    assert parse_options(["--domain", "tau2_telecom__"]).selection.prefix == "tau2_telecom"
+
+
 def test_compat_can_be_given_twice() -> None:
     options = parse_options(["--compat", "tau2", "--compat", "reference", "--compat", "tau2"])
     assert options.run.compat == options.selection.compat == ("tau2", "reference")
@@ -54,7 +58,12 @@ def test_token_comes_from_the_flag_before_the_environment(monkeypatch: pytest.Mo
         ["--compat", "nothing"],
         ["--audio-chunk-in-seconds", "0.016"],
         ["--output-sample-rate", "24000"],
-        ["--agent-url", "localhost:8765"],
+        *(
+            ["--agent-url", url]
+            for url in ("localhost:8765", "ws://", "ws://:8765", "ws://[::1", "ws://h:99999", "ws://h:x", "ws://h:0")
+        ),
+        ["--domain", ""],
+        ["--domain", "__"],
     ],
 )
 def test_bad_value_is_exit_code_2_and_names_the_flag(argv: list[str]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from duologue.errors import ConfigError
 from duologue.runner.folders import create_run_dir, folder_names, redact_argv, redact_values, write_run_args
 
 STARTED = datetime(2025, 2, 25, 12, 8, 30, tzinfo=UTC)
@@ -16,6 +17,14 @@ def test_run_directory_is_named_after_the_start(tmp_path: Path) -> None:
 def test_two_runs_in_one_second_get_two_directories(tmp_path: Path) -> None:
     create_run_dir(tmp_path, STARTED)
     assert create_run_dir(tmp_path, STARTED).name == "eval_20250225_120830_2"
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "dangling", "dangling/below", "/proc/nowhere"])
+def test_output_dir_that_cannot_be_is_refused_by_its_flag(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match=r"--output-dir .*no run can be written there"):
+        create_run_dir(tmp_path / place, STARTED)
 
 
 def test_folder_is_the_scenario_name() -> None:
