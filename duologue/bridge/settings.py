@@ -25,7 +25,7 @@ class RealtimeSettings:
 
     frame_ms: int = 20
     jitter_ms: int = 80
-    max_lag_ms: int = 250
+    max_lag_ms: int = 500
     max_late_share: float = 0.02
     kick_off_after_s: float = 1.0
     busy_attempts: int = 5
