@@ -30,6 +30,7 @@ from duologue.speech_config import (
     VadConfig,
     is_plug,
 )
+from duologue.strict_yaml import load_yaml
 
 __all__ = [
     "DEFAULT_CONFIG_PATH",
@@ -333,7 +334,7 @@ def _environment_server(env: Mapping[str, str]) -> dict[str, Any]:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value = load_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
             f"{path}: {error.strerror or error}; give a server configuration with --config or SERVER_CONFIG_PATH"
