@@ -123,6 +123,7 @@ class TurnTakingConfig(Record):
 
 
 _VOICES = {"hibari": "heart", "kokoro": "af_heart", "piper": ""}
+_PACKAGED_KOKORO_VOICE = "jf_alpha"
 
 
 class TtsConfig(_Speech):
@@ -164,6 +165,8 @@ class TtsConfig(_Speech):
     @property
     def voice_name(self) -> str:
         """The configured voice, or the engine's usual one."""
+        if self.type == "kokoro" and self.voices is None:
+            return self.voice or _PACKAGED_KOKORO_VOICE
         return self.voice or _VOICES[self.type]
 
     @property

