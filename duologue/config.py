@@ -33,6 +33,7 @@ from duologue.speech_config import (
 from duologue.strict_yaml import load_yaml
 
 __all__ = [
+    "BRAINS",
     "DEFAULT_CONFIG_PATH",
     "LOOPBACK_HOSTS",
     "POSITIONS",
@@ -107,7 +108,7 @@ class TransportConfig(Record):
         return values
 
 
-_BRAINS = (
+BRAINS = (
     "openai",
     "openai_realtime",
     "reference",
@@ -161,9 +162,9 @@ class LlmConfig(Record):
     @field_validator("type")
     @classmethod
     def _known_type(cls, kind: str) -> str:
-        if kind not in _BRAINS and not is_plug(kind):
-            near = difflib.get_close_matches(kind, _BRAINS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_BRAINS)}, or module:Class"
+        if kind not in BRAINS and not is_plug(kind):
+            near = difflib.get_close_matches(kind, BRAINS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(BRAINS)}, or module:Class"
             raise ValueError(f"{kind!r} is not a brain; {hint}")
         return kind
 
