@@ -10,7 +10,7 @@ help:
 	@echo "make demo    install, run four spoken telecom scenarios, print the table"
 	@echo "make test    install, run the checks and the default test suite"
 	@echo "make test-browser  drive the page of 'talk' in Chromium, which root on Debian gets installed"
-	@echo "make test-llm  install a small model (220 MB) and let it hold each side of a spoken call"
+	@echo "make test-llm  install a small model (130 MB) and let it hold each side of a spoken call"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make install the virtual environment $(VENV) alone"
 	@echo "make clean   remove $(VENV) and caches"
