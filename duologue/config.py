@@ -243,9 +243,9 @@ class BotConfig(Record):
 
     @property
     def longest_tick_s(self) -> float:
-        """Real seconds that one grant of time may take because of models; 0 when no time is held."""
-        held = (self.llm.longest_tick_s, self.stt.longest_held_s, self.tts.longest_held_s)
-        return min(sum(held) + (_TICK_RESERVE_S if any(held[1:]) else 0.0), _LONGEST_TICK_S)
+        """Real seconds that one grant of time may take because of models; 0 when all are quick."""
+        work = (self.llm.longest_tick_s, self.stt.longest_work_s, self.tts.longest_work_s)
+        return min(sum(work) + (_TICK_RESERVE_S if any(work[1:]) else 0.0), _LONGEST_TICK_S)
 
     @model_validator(mode="after")
     def _consistent(self) -> BotConfig:

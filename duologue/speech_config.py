@@ -57,9 +57,14 @@ class _Speech(Record):
         return self
 
     @property
-    def longest_held_s(self) -> float:
-        """Real seconds that the service may hold session time for one piece of work; 0 when it does not."""
-        return self.hold_timeout_s if self.hold else 0.0
+    def is_slow(self) -> bool:
+        """Whether one piece of work may take seconds."""
+        return self.service is not None
+
+    @property
+    def longest_work_s(self) -> float:
+        """Real seconds that session time may stand still for one piece of work; 0 when it is always quick."""
+        return self.hold_timeout_s if self.is_slow else 0.0
 
 
 def _changed(section: Record) -> set[str]:
@@ -103,6 +108,11 @@ class SttConfig(_Speech):
     beam_size: int = Field(default=1, ge=1, le=10)
     max_no_speech: float = Field(default=0.9, gt=0, le=1)
     charge: Charge = "zero"
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether one utterance may take seconds: not with the bundled models."""
+        return self.service is not None or not self.model.startswith("bundled")
 
     @property
     def name(self) -> str:
@@ -161,6 +171,11 @@ class TtsConfig(_Speech):
         if self.type == "hibari" and (wrong := given & {"model", "threads"}):
             raise ValueError(f"{_listed(wrong)} belongs to tts.type kokoro or piper")
         return self
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether one sentence may take seconds."""
+        return self.service is not None or self.type == "kokoro"
 
     @property
     def voice_name(self) -> str:

@@ -43,7 +43,7 @@ class KokoroVoice(Voice):
             from kokoro_onnx.tokenizer import Tokenizer
         except ImportError as error:
             raise ConfigError(f"tts.type kokoro needs kokoro-onnx ({error}): pip install 'duologue[kokoro]'") from error
-        self._style = _style(config)
+        self._style = style_rows(config)
         self._session = _session(config)
         self._inputs = {item.name: item.type for item in self._session.get_inputs()}
         self._tokenizer: Any = Tokenizer()
@@ -94,8 +94,12 @@ def _bundled_model() -> bytes:
         raise ConfigError(f"tts.model: the bundled Kokoro model is not installed ({error}); {_WAYS}") from error
 
 
-def _style(config: TtsConfig) -> NDArray[np.float32]:
-    """Return the style vectors of the configured voice: one row for each length of text."""
+def style_rows(config: TtsConfig) -> NDArray[np.float32]:
+    """Return the style vectors of the configured voice: one row for each length of text.
+
+    Raises:
+        ConfigError: the voices or the voice are not on this machine.
+    """
     name = config.voice_name
     folder = Path(config.voices).expanduser() if config.voices else None
     if folder is not None and folder.is_dir():
