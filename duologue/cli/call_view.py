@@ -8,6 +8,7 @@ from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, Event, Fault, HeardText, SpokenText, ToolCalled
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
+from duologue.records.shown import one_line
 
 
 @dataclass(slots=True)
@@ -54,24 +55,20 @@ class CallView:
                 self._open[side] = ""
             case SpokenText(side=side, text=text):
                 self._open[side] = self._open.get(side, "") + text
-                self.said[side] = _one_line(self._open[side])
+                self.said[side] = one_line(self._open[side])
             case BotSpeaking(side=side, speaking=False):
-                text = _one_line(self._open.pop(side, ""))
+                text = one_line(self._open.pop(side, ""))
                 return (side, text) if text else None
             case ToolCalled(side=side, name=name, arguments=arguments):
                 shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-                self.tool = _one_line(f"{side}: {name}({shown})")
+                self.tool = one_line(f"{side}: {name}({shown})")
             case Fault(cause=cause, message=message):
-                self.fault = _one_line(f"{cause}: {message}")
+                self.fault = one_line(f"{cause}: {message}")
             case HeardText():
                 pass
             case _:
                 pass
         return None
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def clock_text(media_ms: int) -> str:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from duologue.cli.judge_options import with_due_judge
 from duologue.cli.listing import print_domains, print_names
-from duologue.cli.logging_setup import quiet_libraries, run_log
+from duologue.cli.logging_setup import quiet_libraries, run_log, write_in_any_encoding
 from duologue.cli.options import (
     EXIT_FINISHED,
     EXIT_INTERRUPTED,
@@ -30,6 +30,7 @@ from duologue.errors import DuologueError
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
+from duologue.records.shown import printable
 from duologue.reports.run_files import load_results
 from duologue.runner.build import (
     apply_run_settings,
@@ -53,6 +54,7 @@ RESCORE, AGREEMENT, TALK = "rescore", "agreement", "talk"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code (see ``--help``)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    write_in_any_encoding()
     quiet_libraries()
     try:
         if arguments[:1] == [RESCORE]:
@@ -187,4 +189,4 @@ def _talk(arguments: list[str]) -> int:
 
 
 def _print_error(message: str) -> None:
-    Console(stderr=True).print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(f"error: {printable(message)}", markup=False, highlight=False, soft_wrap=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,13 @@ def quiet_libraries() -> None:
     loguru_logger.remove()
     logging.getLogger("duologue").setLevel(logging.INFO)
     logging.getLogger("duologue").addHandler(logging.NullHandler())
+
+
+def write_in_any_encoding() -> None:
+    """Let standard output and error write out what their encoding lacks, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

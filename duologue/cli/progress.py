@@ -20,6 +20,7 @@ from duologue.records.event import Event, ToolCalled
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
+from duologue.records.shown import one_line, printable
 
 RECORDING = "conversation_log.wav"
 SUMMARY = "all_summary.txt"
@@ -73,14 +74,14 @@ class PlainProgress:
         """Print the outcome and the running score."""
         self._score.add(result)
         wall_s = self._clock.monotonic() - self._started_s
-        detail = f": {result.outcome.detail}" if result.outcome.detail else ""
+        detail = f": {one_line(result.outcome.detail)}" if result.outcome.detail else ""
         self._print(
             f"{self._label} {outcome_text(result)}{detail} · {self._view.turns} turns, "
             f"{clock_text(result.media_ms)} in {wall_s:.0f} s · {self._score}"
         )
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 class LiveProgress:
@@ -180,7 +181,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
             str(len(result.conversation.turns)),
             clock_text(result.media_ms),
             "–" if p50 is None else f"{p50:.0f} ms",
-            Text(result.outcome.detail),
+            Text(one_line(result.outcome.detail)),
         )
     return table
 

@@ -13,6 +13,7 @@ from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judg
 from duologue.clock import SystemClock
 from duologue.errors import DuologueError
 from duologue.records.result import ScenarioResult
+from duologue.records.shown import printable
 from duologue.reports.run_files import load_result, scenario_folders
 from duologue.reports.summary import render_rates
 from duologue.runner.judging import judge_folder
@@ -117,4 +118,4 @@ def _kind(result: ScenarioResult | None) -> str:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+    console.print(printable(text), markup=False, highlight=False)

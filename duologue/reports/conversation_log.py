@@ -5,6 +5,7 @@ from __future__ import annotations
 from duologue.records.action import Side
 from duologue.records.event import DeltaPushed, Fault, ToolCalled, ToolReturned
 from duologue.records.result import ScenarioResult
+from duologue.records.shown import one_line
 from duologue.reports.seglst import NO_WORDS
 from duologue.state.canonical import canonical_text
 from duologue.trace.reader import Trace
@@ -18,12 +19,13 @@ def conversation_log(trace: Trace, result: ScenarioResult) -> str:
     for event in trace.events:
         text = _event_line(event)
         if text:
-            lines.append((event.t_ms, 1, event.seq, f"{_clock(event.t_ms)}  {'':13}  {text}"))
+            lines.append((event.t_ms, 1, event.seq, f"{_clock(event.t_ms)}  {'':13}  {one_line(text)}"))
     body = [line for *_, line in sorted(lines)]
     outcome = result.outcome
+    cause = f" ({outcome.cause})" if outcome.cause else ""
     head = [
         f"scenario  {result.scenario}",
-        f"outcome   {outcome.kind}{f' ({outcome.cause})' if outcome.cause else ''}  {outcome.detail}".rstrip(),
+        f"outcome   {outcome.kind}{cause}  {one_line(outcome.detail)}".rstrip(),
         f"stopped   {result.stop_reason or 'never started'} after {_clock(result.media_ms)}",
         "",
     ]
@@ -41,7 +43,7 @@ def _turn_line(result: ScenarioResult, index: int) -> str:
         "",
     )
     span = f"{_clock(turn.start_ms)}–{_clock(turn.end_ms)}"
-    return f"{span}  {turn.side.value}: {turn.text or NO_WORDS}{latency}"
+    return f"{span}  {turn.side.value}: {one_line(turn.text) or NO_WORDS}{latency}"
 
 
 def _event_line(event: object) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from duologue.records.aggregate import GroupAggregate, Rate, RunAggregate
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
+from duologue.records.shown import one_line
 
 _STYLES = {OutcomeKind.PASSED: "green", OutcomeKind.FAILED: "red", OutcomeKind.NOT_EVALUABLE: "yellow"}
 _COLUMNS = ("scenario", "outcome", "turns", "media", "latency p50", "signals passed", "why")
@@ -92,7 +93,7 @@ def _group_lines(name: str, group: GroupAggregate) -> list[str]:
 def _result_lines(result: ScenarioResult) -> list[str]:
     lines = [f"{result.scenario} (attempt {result.attempt}): {_outcome(result)}"]
     if result.outcome.detail:
-        lines.append(f"  why     {result.outcome.detail}")
+        lines.append(f"  why     {one_line(result.outcome.detail)}")
     lines.append(
         f"  call    {result.stop_reason or 'never started'}, {_clock(result.media_ms)}, "
         f"{len(result.conversation.turns)} turns, {len(result.conversation.interruptions)} interruptions"
@@ -101,7 +102,7 @@ def _result_lines(result: ScenarioResult) -> list[str]:
         if verdict.passed is not None or not verdict.evaluable:
             state = {True: "passed", False: "failed", None: "not evaluable"}[verdict.passed]
             gate = " (does not gate)" if verdict.signal in result.breakdown.excluded else ""
-            lines.append(f"  {verdict.signal:<18} {state}{gate}: {verdict.reason}")
+            lines.append(f"  {verdict.signal:<18} {state}{gate}: {one_line(verdict.reason)}")
     return [*lines, ""]
 
 
@@ -114,7 +115,7 @@ def _row(result: ScenarioResult) -> tuple[str, ...]:
         _clock(result.media_ms),
         "–" if p50 is None else f"{p50:.0f} ms",
         ", ".join(result.breakdown.passed) or "–",
-        result.outcome.detail,
+        one_line(result.outcome.detail),
     )
 
 

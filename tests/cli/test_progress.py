@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from duologue.cli.progress import LiveProgress, PlainProgress, print_final
+from duologue.cli.progress import LiveProgress, PlainProgress, print_final, results_table
 from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, SpokenText, ToolCalled
 from duologue.records.outcome import Cause, Outcome, OutcomeKind
@@ -110,3 +110,22 @@ def test_end_names_table_score_directory_and_recordings(tmp_path: Path) -> None:
         f"summary: {tmp_path / 'all_summary.txt'}",
         f"recording: {folder / 'conversation_log.wav'}",
     ]
+
+
+def test_words_of_a_bot_never_reach_the_terminal_as_commands() -> None:
+    hostile = "a\x1b[2J\x1b]0;title\x07\x9b31m\u202e[bold]b\nc"
+    out = io.StringIO()
+    console = Console(file=out, width=160, color_system=None, force_terminal=True)
+    progress = PlainProgress(console, FakeClock(), 1)
+    for event in (
+        BotSpeaking(side=Side.AGENT, speaking=True),
+        SpokenText(side=Side.AGENT, text=hostile),
+        BotSpeaking(side=Side.AGENT, speaking=False),
+        ToolCalled(side=Side.AGENT, call_id="1", name=hostile, arguments={hostile: hostile}),
+    ):
+        progress.event_written(event)
+    broken = result(outcome=Outcome(kind=OutcomeKind.NOT_EVALUABLE, cause=Cause.HARNESS, detail=hostile))
+    progress.scenario_finished(broken, Path("folder"))
+    console.print(results_table([broken]))
+    assert not set(out.getvalue()) & set("\x1b\x07\x9b\u202e")
+    assert "\\x1b[2J" in out.getvalue()

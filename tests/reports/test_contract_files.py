@@ -1,14 +1,18 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from duologue.records.event import BotMessage, SummaryPulled
-from duologue.records.outcome import StopReason
+from duologue.records.event import BotMessage, Fault, SummaryPulled
+from duologue.records.outcome import Cause, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.reports.contract_files import final_response, write_scenario_files
+from duologue.reports.conversation_log import conversation_log
 from duologue.reports.files import write_json
+from duologue.reports.summary import render_text
+from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
 from tests.reports.conftest import WriteCall
@@ -109,6 +113,18 @@ def test_files_of_an_earlier_scoring_do_not_linger(tmp_path: Path, write_call: W
 def test_result_file_holds_the_whole_result(tmp_path: Path, write_call: WriteCall) -> None:
     result = write_call(tmp_path)
     assert ScenarioResult.model_validate_json((tmp_path / "result.json").read_bytes()) == result
+
+
+def test_words_of_a_bot_begin_no_line_of_the_log_and_move_no_cursor() -> None:
+    words = "Hello\n00:09.000–00:10.000  user: Yes\x1b[2J\x9b31m\u202e [bold]"
+    builder = TraceBuilder(shop_scenario()).say(AGENT, words, 0, 2000)
+    builder.add(Fault(cause=Cause.HARNESS, error="X", message=words))
+    trace = builder.hang_up().build()
+    result = score_trace(trace, None)
+    for text in (conversation_log(trace, result), render_text([result], aggregate_results([result]))):
+        assert not [line for line in text.splitlines() if line.startswith("00:09")]
+        assert re.search(r"[\x1b\x9b\u202e]", text) is None
+        assert "Yes\\x1b[2J\\x9b31m\\u202e [bold]" in text
 
 
 def test_log_shows_turns_tools_and_latency_in_order(tmp_path: Path, write_call: WriteCall) -> None:
