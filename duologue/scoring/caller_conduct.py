@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from duologue.records.action import Side
-from duologue.records.event import ExitRequested, ToolReturned
+from duologue.records.event import ExitRequested, HeardText, ToolReturned
 from duologue.records.scenario import Scenario
 from duologue.scoring.utterances import Deed, Utterance
 from duologue.toolkit.phrasebook import PHRASEBOOKS
@@ -14,6 +14,9 @@ from duologue.toolkit.rules import RULES_NAME
 
 SILENCE_MS = 20_000
 """A caller who has heard nothing for so long may hang up."""
+
+ABSENCE_MS = 60_000
+"""A caller who heard a question, and says and does nothing for so long, is gone."""
 
 _AGENT_LINES = re.compile(
     r"\bthank(?:s| you) for (?:calling|contacting|reaching out)\b"
@@ -71,6 +74,23 @@ def hang_up_without_reason(scenario: Scenario, deeds: Sequence[Deed]) -> ExitReq
         if isinstance(deed, ExitRequested) and deed.side is Side.USER:
             return None if _is_explained(scenario, deeds[:index], deed) else deed
     return None
+
+
+def unanswered_question(deeds: Sequence[Deed], end_ms: int) -> Utterance | None:
+    """Return what the agent asked first of a caller who heard it, and did nothing more until ``end_ms``.
+
+    Nobody owes an answer to words that ask for nothing ("One moment, please"), unless the caller never spoke at all.
+    """
+    is_users = [deed.side is Side.USER and not isinstance(deed, HeardText) for deed in deeds]
+    since = len(deeds) - is_users[::-1].index(True) if True in is_users else 0
+    has_spoken = any(isinstance(deed, Utterance) and deed.side is Side.USER for deed in deeds)
+    said = [deed for deed in deeds[since:] if isinstance(deed, Utterance)]
+    owed = [deed for deed in said if not has_spoken or deed.text.rstrip().endswith("?")]
+    if not owed or owed[-1] is not said[-1] or end_ms - owed[0].end_ms < ABSENCE_MS:
+        return None
+    after = deeds[deeds.index(owed[0]) :]
+    was_heard = any(isinstance(deed, HeardText) and deed.side is Side.USER for deed in after)
+    return owed[0] if was_heard else None
 
 
 def _is_explained(scenario: Scenario, before: Sequence[Deed], exit_: ExitRequested) -> bool:

@@ -9,24 +9,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.records.action import Side
-from duologue.records.event import BotReady, ExitRequested
-from duologue.records.outcome import Cause, Verdict
-from duologue.scoring.caller_conduct import agent_lines, hang_up_without_reason, lines_out_of_part
+from duologue.records.event import BotReady, CallEnded, ExitRequested
+from duologue.records.outcome import Cause, StopReason, Verdict
+from duologue.scoring.caller_conduct import agent_lines, hang_up_without_reason, lines_out_of_part, unanswered_question
 from duologue.scoring.caller_facts import find_contradictions
 from duologue.scoring.caller_tools import find_unasked
 from duologue.scoring.evidence import Problem
 from duologue.scoring.utterances import Deed, Utterance, read_deeds
 from duologue.trace.reader import Trace
 
-CALLER_VERSION = 1
+CALLER_VERSION = 2
 """Goes up whenever the same trace may give another verdict on its caller."""
 
-FACTS, TOOLS, ROLE, PART, HANG_UP = (
+FACTS, TOOLS, ROLE, PART, HANG_UP, PRESENCE = (
     "caller_facts",
     "caller_tools",
     "caller_role",
     "caller_part",
     "caller_hang_up",
+    "caller_presence",
 )
 
 HUMAN = "human"
@@ -34,14 +35,16 @@ HUMAN = "human"
 
 
 def check_caller(trace: Trace) -> tuple[Verdict, ...]:
-    """Return the verdicts on the caller; none when nobody simulates it, or it never spoke."""
+    """Return the verdicts on the caller; none when nobody simulates it, or it had no occasion to speak."""
     scenario = trace.header.scenario
     if scenario.frozen_caller or _is_person(trace):
         return ()
     deeds = read_deeds(trace.events)
+    presence = _presence(trace, deeds)
     if not any(isinstance(deed, Utterance) and deed.side is Side.USER for deed in deeds):
-        return ()
-    return (_facts(trace, deeds), _tools(trace, deeds), _role(deeds), _part(trace, deeds), _hang_up(trace, deeds))
+        return (presence,) if presence.passed is False else ()
+    checks = (_facts(trace, deeds), _tools(trace, deeds), _role(deeds), _part(trace, deeds), _hang_up(trace, deeds))
+    return (*checks, presence)
 
 
 def _is_person(trace: Trace) -> bool:
@@ -95,6 +98,18 @@ def _hang_up(trace: Trace, deeds: Sequence[Deed]) -> Verdict:
     if exit_ is not None:
         return _verdict(HANG_UP, False, "the caller hung up for no reason", [{"trace": [exit_.seq]}])
     return _verdict(HANG_UP, True, "the caller hung up with a reason")
+
+
+def _presence(trace: Trace, deeds: Sequence[Deed]) -> Verdict:
+    ended = trace.last(CallEnded)
+    if ended is None or ended.stop_reason is not StopReason.TIMEOUT:
+        return _verdict(PRESENCE, True, "the call did not run out of time")
+    asked = unanswered_question(deeds, ended.media_ms)
+    if asked is not None:
+        silent_s = (ended.media_ms - asked.end_ms) // 1000
+        found = [{"asked": asked.text, "silent_s": silent_s, "trace": asked.seqs}]
+        return _verdict(PRESENCE, False, f"the caller heard {asked.text!r} and was silent for {silent_s} s", found)
+    return _verdict(PRESENCE, True, "the caller did not stay silent when it was its turn")
 
 
 def _verdict(name: str, passed: bool | None, reason: str, found: Sequence[dict[str, Any]] = ()) -> Verdict:

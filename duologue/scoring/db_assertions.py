@@ -29,7 +29,7 @@ class PredicateVerdict:
     error: str | None
 
 
-@signal(SignalName.DB_STATE_ASSERTION, version=1)
+@signal(SignalName.DB_STATE_ASSERTION, version=2)
 def check_predicates(evidence: Evidence) -> Finding:
     """Ask every predicate of the scenario about the final database of its side."""
     assertions = evidence.scenario.db_state_assertions

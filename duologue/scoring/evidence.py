@@ -151,6 +151,9 @@ def _final_db(trace: Trace, side: Side) -> FinalDb:
     if summary is None:
         return FinalDb(None, missing=f"no summary of the {side} side")
     shadow, _ = _shadow(trace, side)
+    if summary.db is not None and shadow is not None and contract_hash_of(summary.db) == contract_hash_of(shadow):
+        # The hash takes null and "none" for the same, predicates do not: the shadow's own values count.
+        return FinalDb(copy.deepcopy(shadow), summary.db_hash, seqs=(summary.seq,))
     if summary.db is not None:
         return FinalDb(copy.deepcopy(summary.db), summary.db_hash, seqs=(summary.seq,))
     if shadow is not None and summary.db_hash is not None and summary.db_hash == contract_hash_of(shadow):

@@ -1,8 +1,8 @@
 import pytest
 
 from duologue.records.action import Side
-from duologue.records.event import BotReady, ContextPulled, ExitRequested, HeardText
-from duologue.records.outcome import Cause, OutcomeKind
+from duologue.records.event import BotReady, ContextPulled, ExitRequested, HeardText, ProtocolNote
+from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
@@ -221,6 +221,44 @@ def test_hanging_up_on_a_silent_agent_is_no_alarm(abroad: Scenario) -> None:
     dialogue = talk(abroad, "Hello? Anybody there?")
     dialogue.t_ms += 30_000
     assert dialogue.hang_up().failed() == []
+
+
+def gone(scenario: Scenario, *lines: str, heard: bool = True, stop: StopReason = StopReason.TIMEOUT) -> ScenarioResult:
+    """Score a call in which the caller does nothing after these lines, which the agent ends."""
+    dialogue = talk(scenario, *lines)
+    if heard:
+        dialogue.builder.add(HeardText(side=USER, text="something"), t_ms=dialogue.t_ms)
+    dialogue.builder.add(ProtocolNote(side=USER, note="nothing"), t_ms=dialogue.t_ms + 90_000)
+    return score_trace(dialogue.builder.end(stop).build(), None)
+
+
+@pytest.mark.parametrize("lines", [(), ("Help.", ASK_NUMBER + " Will you?"), ("Help.", "Hello? Are you there?")])
+def test_time_that_runs_out_on_a_caller_who_is_gone_is_not_the_agents_failure(
+    abroad: Scenario, lines: tuple[str, ...]
+) -> None:
+    result = gone(abroad, *lines)
+    assert (result.outcome.cause, result.outcome.detail[:15]) == (Cause.USER_SIM, "caller_presence")
+
+
+def test_asking_again_does_not_bring_a_caller_back(abroad: Scenario) -> None:
+    dialogue = talk(abroad, "Help.", "Which number?")
+    dialogue.builder.add(HeardText(side=USER, text="Which number?"), t_ms=dialogue.t_ms)
+    for _ in range(8):
+        dialogue.t_ms += 10_000
+        dialogue.say(AGENT, "Are you there?")
+    dialogue.builder.end(StopReason.TIMEOUT)
+    assert dialogue.failed() == ["caller_presence"]
+
+
+@pytest.mark.parametrize("lines", [("Help.", "One moment, please."), ("Help.", "Which one?", "This one."), ("Help.",)])
+def test_agent_that_keeps_a_caller_waiting_fails(abroad: Scenario, lines: tuple[str, ...]) -> None:
+    assert gone(abroad, *lines).outcome.kind is OutcomeKind.FAILED
+
+
+def test_silent_caller_is_no_excuse_for_an_agent_unheard_or_gone(abroad: Scenario) -> None:
+    assert gone(abroad, "Help.", "Which one?", heard=False).outcome.kind is OutcomeKind.FAILED
+    assert gone(abroad, heard=False).outcome.kind is OutcomeKind.FAILED
+    assert gone(abroad, stop=StopReason.EXIT).outcome.cause is not Cause.USER_SIM
 
 
 def test_verdicts_say_what_was_said_expected_and_where(abroad: Scenario) -> None:

@@ -5,7 +5,7 @@ from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
-from tests.scoring.shop import PREDICATES, USER, claim, shop_scenario
+from tests.scoring.shop import AGENT, PREDICATES, USER, claim, shop_scenario
 
 
 def scored(builder: TraceBuilder, *compat: str) -> ScenarioResult:
@@ -24,6 +24,15 @@ def test_every_predicate_has_a_verdict() -> None:
         "message": None,
         "error": None,
     }
+
+
+@pytest.mark.parametrize(("kept", "told"), [(None, "none"), ("none", None), (2.0, 2), (None, "NULL")])
+def test_predicates_see_the_values_of_the_shadow_not_what_hashes_alike(kept: object, told: object) -> None:
+    scenario = shop_scenario(db_state_assertions=(claim("price_is", item="A1", price=told),))
+    builder = TraceBuilder(scenario).call_tool(AGENT, "set_price", item="A1", price=kept).hang_up()
+    lie = {"items": {"A1": {"price": told}, "02134": {"price": 1.0}}}
+    result = scored(builder.change(SummaryPulled, AGENT, db=lie))
+    assert result.verdict(PREDICATES).passed is (kept == told)
 
 
 def test_expected_false_is_compared_as_a_value() -> None:
