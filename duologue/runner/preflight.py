@@ -9,12 +9,15 @@ from duologue.bridge.connection import BotConnection
 from duologue.clock import Clock
 from duologue.errors import BotError, PreflightFailed
 from duologue.protocol.messages import ControlRequest
-from duologue.protocol.replies import parse_report
+from duologue.protocol.replies import BotAbout, parse_report
 from duologue.records.action import Side
 from duologue.runner.settings import RunSettings
 
 CONNECT_S = 6.0
 HANDSHAKE_S = 8.0
+_ONE_SIDED = {"scripted_user": Side.USER, "reference": Side.AGENT, "wrong_action": Side.AGENT}
+"""Brains that can play one side only."""
+
 MODEL_S = 30.0
 """Wall seconds that a model has for its first answer; a bot that names a longer bound gets that."""
 
@@ -44,6 +47,8 @@ async def _problem(settings: RunSettings, side: Side, clock: Clock) -> str:
         if settings.bot_protocol == "realtime":
             return ""
         about = await connection.handshake(HANDSHAKE_S)
+        if problem := _swapped(side, url, about):
+            return problem
         if not about.preflight:
             return ""
         _, answer = await connection.request(ControlRequest("preflight"), max(MODEL_S, about.max_tick_s))
@@ -55,6 +60,18 @@ async def _problem(settings: RunSettings, side: Side, clock: Clock) -> str:
     finally:
         await connection.close()
     return _worded(side, url, errors)
+
+
+def _swapped(side: Side, url: str, about: BotAbout) -> str:
+    """Return what is wrong when a bot plays the other side's part; brains that can play both are taken on trust."""
+    capabilities = about.about.get("capabilities")
+    brain = capabilities.get("brain") if isinstance(capabilities, dict) else None
+    if brain not in _ONE_SIDED or _ONE_SIDED[brain] is side:
+        return ""
+    return (
+        f"the {side} bot at {url} plays the {side.other} (llm.type {brain}); "
+        "are --agent-url and --user-url, or the configurations of the two bots, swapped?"
+    )
 
 
 def _worded(side: Side, url: str, errors: Iterable[str]) -> str:

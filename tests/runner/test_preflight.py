@@ -61,3 +61,15 @@ async def test_every_bot_that_cannot_take_part_is_named_with_its_remedy(models: 
 async def test_bot_that_knows_no_preflight_is_only_greeted() -> None:
     async with ScriptedBot(BotScript()) as agent, ScriptedBot(BotScript()) as user:
         assert await check(agent.url, user.url) == ""
+
+
+async def test_swapped_addresses_are_found_before_the_run() -> None:
+    caller, agent = (BotScript(capabilities={"brain": brain}) for brain in ("scripted_user", "reference"))
+    async with ScriptedBot(caller) as caller_bot, ScriptedBot(agent) as agent_bot:
+        assert await check(agent_bot.url, caller_bot.url) == ""
+        lines = (await check(caller_bot.url, agent_bot.url)).splitlines()
+        assert await check(caller_bot.url, caller_bot.url) == lines[0]
+    assert lines[0].startswith(
+        f"the agent bot at {caller_bot.url} plays the user (llm.type scripted_user); are --agent"
+    )
+    assert lines[1].startswith(f"the user bot at {agent_bot.url} plays the agent (llm.type reference)")
