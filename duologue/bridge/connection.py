@@ -33,6 +33,7 @@ from duologue.protocol.messages import (
 from duologue.protocol.replies import BotAbout, parse_bot_ready
 from duologue.protocol.requests import ANSWER_TYPES, HANDSHAKE, Reply, RequestBook, StrayAnswer
 from duologue.records.action import Side
+from duologue.records.redaction import redact_url
 
 _FIRST_BACKOFF_S = 0.1
 _MAX_BACKOFF_S = 1.0
@@ -61,7 +62,8 @@ class BotConnection:
 
     def __init__(self, side: Side, url: str, clock: Clock, *, token: str | None = None) -> None:
         self.side = side
-        self.url = url
+        self.url = redact_url(url)
+        self._address = url
         self._clock = clock
         self._token = token
         self._book = RequestBook()
@@ -103,7 +105,7 @@ class BotConnection:
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         try:
             return await connect(
-                self.url,
+                self._address,
                 compression=None,
                 ping_interval=None,
                 max_size=MAX_MESSAGE_BYTES,

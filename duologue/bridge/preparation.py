@@ -17,6 +17,7 @@ from duologue.protocol.messages import ControlRequest, RtviMessage
 from duologue.protocol.replies import Report, Summary, parse_flag, parse_report, parse_summary
 from duologue.records.action import Side
 from duologue.records.event import BotReady, InitialState, Prepared
+from duologue.records.redaction import redact_url
 from duologue.state.canonical import contract_hash
 
 PREPARE_ORDER = (Side.USER, Side.AGENT)
@@ -111,7 +112,7 @@ def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
 
 
 def _check_capabilities(attempt: Attempt, side: Side) -> None:
-    about, url = attempt.party(side).about, attempt.settings.url(side)
+    about, url = attempt.party(side).about, redact_url(attempt.settings.url(side))
     if not attempt.settings.is_realtime and (problem := lockstep_problem(side, url, about)):
         raise ProtocolViolation(problem, side=side)
     scenario = attempt.scenario

@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from duologue.errors import ConfigError
+from duologue.records.redaction import REDACTED, redact_url
 
 RUN_ARGS = "run_args.json"
-REDACTED = "<redacted>"
 _MAX_NAME = 230
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
-_URL_SECRET = re.compile(
-    r"(?<=[?&]token=)[^&\s]+|(?<=[?&]key=)[^&\s]+|(?<=[?&]api[-_]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)"
-)
 
 
 def create_run_dir(output_dir: Path, started: datetime) -> Path:
@@ -77,7 +74,7 @@ def redact_argv(argv: Sequence[str]) -> list[str]:
         elif is_secret and equals:
             shown.append(f"{option}={REDACTED}")
         else:
-            shown.append(_redact_url(word))
+            shown.append(redact_url(word))
         hide_next = is_secret and not equals
     return shown
 
@@ -85,13 +82,9 @@ def redact_argv(argv: Sequence[str]) -> list[str]:
 def redact_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` with those under secret names replaced, unless they are empty."""
     return {
-        key: REDACTED if value and _SECRET.search(key) else _redact_url(value) if isinstance(value, str) else value
+        key: REDACTED if value and _SECRET.search(key) else redact_url(value) if isinstance(value, str) else value
         for key, value in values.items()
     }
-
-
-def _redact_url(text: str) -> str:
-    return _URL_SECRET.sub(REDACTED, text)
 
 
 def write_run_args(

@@ -42,6 +42,7 @@ async def check_bots(settings: RunSettings, sides: Iterable[Side], clock: Clock)
 async def _problem(settings: RunSettings, side: Side, clock: Clock) -> str:
     url = settings.agent_url if side is Side.AGENT else settings.user_url
     connection = BotConnection(side, url, clock, token=settings.token)
+    url = connection.url
     try:
         await connection.open(CONNECT_S)
         if settings.bot_protocol == "realtime":

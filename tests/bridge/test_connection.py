@@ -184,3 +184,19 @@ async def test_sound_without_a_grant_breaks_the_contract() -> None:
         with pytest.raises(ProtocolViolation, match="that no grant asked for"):
             await connection.handshake(1.0)
         await connection.close()
+
+
+@pytest.mark.parametrize("faults", [BotFaults(), BotFaults(dies_on=frozenset({"reset"}))])
+async def test_secrets_of_an_address_are_never_told(faults: BotFaults) -> None:
+    async with ScriptedBot(BotScript(), faults, token="s3cret") as bot:
+        connection = BotConnection(Side.USER, f"{bot.url}/?token=s3cret", SystemClock(), token="s3cret")
+        await connection.open(1.0)
+        told = connection.url
+        try:
+            await connection.request(messages.reset(), 1.0)
+        except BotUnavailable as error:
+            told += str(error)
+        await connection.close()
+    with pytest.raises(BotUnavailable, match=r"token=<redacted> \(") as refused:
+        await BotConnection(Side.USER, "ws://u:s3cret@127.0.0.1:1/?token=s3cret", SystemClock()).open(0.1)
+    assert "s3cret" not in told + str(refused.value)

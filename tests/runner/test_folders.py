@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from duologue.errors import ConfigError
+from duologue.records.redaction import redact_url
 from duologue.runner.folders import create_run_dir, folder_names, redact_argv, redact_values, write_run_args
 
 STARTED = datetime(2025, 2, 25, 12, 8, 30, tzinfo=UTC)
@@ -41,6 +42,23 @@ def test_secrets_of_the_command_line_are_redacted() -> None:
     shown = redact_argv([*argv, "--agent-url", "ws://u:s3@host/?token=s4"])
     assert not any(secret in " ".join(shown) for secret in ("s1", "s2", "s3", "s4"))
     assert shown[3:7] == ["--judge-api-key-name", "KEY", "--judge-max-tokens", "5"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ws://h:1/?token=S3", "ws://h/?a=1&TOKEN=S3&b=2", "ws://h/?access_token=S3#x", "wss://h/?api-key=S3"),
+        *("https://h/?apikey=S3", "https://h/?client_secret=S3", "ws://u:S3@h/", "ws://S3@h:1", "x ws://u:S3@h/ y"),
+    ],
+)
+def test_every_secret_of_an_address_is_redacted(url: str) -> None:
+    assert "S3" not in redact_url(url)
+    assert "<redacted>" in redact_url(url)
+
+
+def test_address_without_a_secret_stays_as_it_is() -> None:
+    for url in ("ws://localhost:8765", "ws://h/?tokens=3&monkey", "https://h/v1?model=key"):
+        assert redact_url(url) == url
 
 
 def test_empty_secret_is_shown_as_empty() -> None:
