@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +94,26 @@ def test_the_agent_ends_the_call_and_each_side_parts_once(longest: Scenario) -> 
 def test_the_command_prints_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--domain", "tau2_telecom", "--split", "small", "--agent", "do_nothing"]) == 0
     assert capsys.readouterr().out == "do_nothing: 0 passed, 40 failed, 0 not_evaluable\n"
+
+
+def test_a_call_is_the_same_under_any_hash_seed_time_zone_and_locale() -> None:
+    code = (
+        "import sys; from tests.testing.test_text_channel import scenarios, MILD, run_text_call, score_trace\n"
+        "from duologue.trace.writer import canonical_line\n"
+        "for scenario in (scenarios('guide')[0], scenarios('tau2')[150]):\n"
+        "    trace = run_text_call(scenario, 'wrong_action', mutation='add', noise=MILD)\n"
+        "    for record in (trace.header, *trace.events, score_trace(trace, None)): print(canonical_line(record))\n"
+    )
+    settings = (("0", "UTC", "C.UTF-8"), ("4242", "America/St_Johns", "de_DE.UTF-8"))
+    traces = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": locale},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed, zone, locale in settings
+    ]
+    assert traces[0] == traces[1]
+    assert len(traces[0].splitlines()) > 50
