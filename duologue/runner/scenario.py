@@ -195,12 +195,16 @@ class _AttemptLog:
         self.observer.ticked(media_ms)
 
     def end(self, reason: StopReason, cause: Cause, error: str, message: str) -> bool:
-        """Append a fatal fault and the end of the call; False when the call has ended its trace itself."""
+        """Append a fatal fault and the end of the call; False when it has ended, or its trace takes no more."""
         if self.has_ended:
             return False
         fault = Fault(cause=cause, error=error, message=message)
-        self.saw(self.writer.append(fault, t_ms=self.media_ms))
-        self.saw(self.writer.append(CallEnded(stop_reason=reason, media_ms=self.media_ms), t_ms=self.media_ms))
+        try:
+            self.saw(self.writer.append(fault, t_ms=self.media_ms))
+            self.saw(self.writer.append(CallEnded(stop_reason=reason, media_ms=self.media_ms), t_ms=self.media_ms))
+        except (OSError, TraceError):
+            logger.exception("the trace cannot be ended")
+            return False
         return True
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -6,13 +7,14 @@ from typing import Any
 import pytest
 
 from duologue.clock import SystemClock
-from duologue.records.outcome import OutcomeKind
+from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.scenario import Scenario
 from duologue.runner.batch import Batch
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
 from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import RunSettings, Selection
+from duologue.trace.writer import TraceWriter
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,25 @@ async def test_broken_scenario_does_not_stop_the_others(tmp_path: Path, scenario
     assert [result.scenario for result in batch.results] == [scenario.name for scenario in scenarios]
     assert {result.outcome.kind for result in batch.results} == {OutcomeKind.NOT_EVALUABLE}
     assert watcher.seen == [f"{number} {scenario.name}" for number, scenario in enumerate(scenarios, start=1)]
+
+
+class DiskFull(BrokenCall):
+    def __init__(self, scenario: Scenario, settings: Any, writer: TraceWriter, *given: Any, **named: Any) -> None:
+        self.writer = writer
+
+    async def run(self) -> None:
+        self.writer.close()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_trace_that_takes_no_more_names_the_reason_and_stops_nothing(
+    tmp_path: Path, scenarios: list[Scenario]
+) -> None:
+    batch = Batch.plan(scenarios, tmp_path)
+    await batch.run(runner(DiskFull))
+    assert len(batch.results) == 3
+    assert {result.outcome.cause for result in batch.results} == {Cause.HARNESS}
+    assert all("No space left on device" in result.outcome.detail for result in batch.results)
 
 
 async def test_files_of_the_run_hold_every_finished_scenario_when_it_is_stopped(
