@@ -135,6 +135,7 @@ class SessionPipeline:
             *own.get("before_stt", []),
             *([self._stt] if self._stt is not None else []),
             *own.get("after_stt", []),
+            *self._before_context(),
             self._aggregators.user(),
             *own.get("before_llm", []),
             self._llm,
@@ -144,6 +145,14 @@ class SessionPipeline:
             transport.output(),
             self._aggregators.assistant(),
         ]
+
+    def _before_context(self) -> list[FrameProcessor]:
+        if not self._is_s2s:
+            return []
+        # Imported here, because a cascade does without the service's client.
+        from duologue.bots.s2s import written_words
+
+        return written_words(self._llm)
 
     async def run(self) -> None:
         """Run until the worker is cancelled or ends."""
@@ -187,7 +196,6 @@ class SessionPipeline:
         tools = ToolsSchema(standard_tools=[_schema(tool) for tool in self.state.tools.values()])
         self._context.set_tools(tools)
         if self._is_s2s:
-            # Imported here, because a cascade does without the service's client.
             from duologue.bots.s2s import begin_scenario
 
             told = await begin_scenario(self._llm, self._context, is_first=self._scenarios == 0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.frames.frames import Frame, LLMMessagesAppendFrame
 from pipecat.processors.aggregators.llm_context import LLMContext, standard_message_text
-from pipecat.processors.frame_processor import FrameDirection
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.processors.frameworks.rtvi.frames import RTVIServerMessageFrame
 from pipecat.services.openai.realtime.events import SessionProperties
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
@@ -17,6 +19,8 @@ from pydantic import ValidationError
 from duologue.bots.brains.service import LastingCalls
 from duologue.config import BotConfig
 from duologue.errors import BotStateError, ConfigError
+
+logger = logging.getLogger(__name__)
 
 OPENAI_URL = "wss://api.openai.com/v1/realtime"
 
@@ -47,19 +51,27 @@ class OpenAIRealtime(LastingCalls, OpenAIRealtimeLLMService):
             settings=OpenAIRealtimeLLMService.Settings(model=llm.model, session_properties=_properties(config)),
         )
         self._trouble = ""
+        self._is_prepared = False
 
     async def begin(self, context: LLMContext) -> None:
-        """Leave the server's conversation and open a new one with the current prompt and the tools of ``context``."""
+        """Leave the server's conversation and open a new one with the current prompt and the tools of ``context``.
+
+        Raises:
+            BotStateError: the server does not take a session.
+        """
+        self._is_prepared = False
         await self._disconnect()
         self._pending_function_calls.clear()
         self._current_assistant_response = self._current_audio_response = None
         self._run_llm_when_api_session_ready = self._results_awaiting_response = False
         self._user_audio_preroll_buffer.clear()
-        self._context = context
         # The conversation is not filled from the context, which only follows it.
         self._llm_needs_conversation_setup = False
-        self._trouble = ""
+        self._context, self._trouble = context, ""
         await self._connect()
+        if trouble := await self.check_model():
+            raise BotStateError(trouble)
+        self._is_prepared = True
 
     async def check_model(self) -> str:
         """Return why the service does not take a session, or an empty text."""
@@ -74,25 +86,44 @@ class OpenAIRealtime(LastingCalls, OpenAIRealtimeLLMService):
         return self._trouble or f"{self.base_url} opened no session within {_READY_S:g} s"
 
     async def push_error(self, error_msg: str, *args: Any, **options: Any) -> None:
-        """Report an error of the service, which ends what this bot can do in the call."""
+        """Report an error of the service, which ends what this bot can do in the call; before one it is only kept."""
         error_msg = error_msg.replace(self._secret, "***") if self._secret else error_msg
         self._trouble = f"llm.type openai_realtime at {self.base_url}: {error_msg}"
+        if not self._is_prepared:
+            logger.error("%s", self._trouble)
+            return
         message = {"type": "bot-error", "message": self._trouble, "fatal": True, "part": "llm"}
         await self.push_frame(RTVIServerMessageFrame(data=message))
         await super().push_error(error_msg, *args, **options)
 
-    async def _handle_context(self, context: LLMContext, direction: FrameDirection) -> None:
-        """Answer what a client wrote into the context; what was said aloud the service knows itself."""
-        if direction != FrameDirection.DOWNSTREAM:
-            await super()._handle_context(context, direction)
-            return
-        self._context = context
-        last = context.get_messages()[-1:]
-        for message in last:
-            if isinstance(message, Mapping) and message.get("role") == "user":
-                await self._send_message_item(standard_message_text(message) or "", role="user")
-        self._results_awaiting_response = True
-        await self._create_response()
+    async def take_written(self, messages: Sequence[Any], *, run: bool) -> None:
+        """Put what a client wrote into the server's conversation, and answer it when ``run`` says so."""
+        for message in messages:
+            if text := standard_message_text(message):
+                await self._send_message_item(text, role="assistant" if message.get("role") == "assistant" else "user")
+        if run:
+            self._results_awaiting_response = True
+            await self._create_response()
+
+
+class WrittenWords(FrameProcessor):
+    """Hands what a client writes to the service, which otherwise only takes what it hears.
+
+    Args:
+        service: the session's service.
+    """
+
+    def __init__(self, service: OpenAIRealtime) -> None:
+        super().__init__()
+        self._service = service
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """Pass everything on; the context keeps written words too."""
+        await super().process_frame(frame, direction)
+        if isinstance(frame, LLMMessagesAppendFrame):
+            await self._service.take_written(frame.messages, run=bool(frame.run_llm))
+            frame.run_llm = False
+        await self.push_frame(frame, direction)
 
 
 def _properties(config: BotConfig) -> SessionProperties:
@@ -134,3 +165,8 @@ async def begin_scenario(llm: LastingCalls, context: LLMContext, *, is_first: bo
         await reset()
     tools: ToolsSchema = context.tools
     return tools
+
+
+def written_words(llm: LastingCalls) -> list[FrameProcessor]:
+    """Return what stands before the context when ``llm`` has to be handed what clients write."""
+    return [WrittenWords(llm)] if isinstance(llm, OpenAIRealtime) else []

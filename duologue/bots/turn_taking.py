@@ -73,7 +73,7 @@ def _stop(config: BotConfig, smart_turn: Any | None) -> BaseUserTurnStopStrategy
         return TurnAnalyzerUserTurnStopStrategy(turn_analyzer=analyzer, wait_for_transcript=config.pipeline != "s2s")
     # A turn without a transcript has to end too: Whisper's words are there in time, except in real time on a busy
     # machine; those of a service may be late.
-    may_be_late = config.stt.service is not None or config.transport.type == "websocket"
+    is_late = config.stt.service is not None or config.transport.type == "websocket"
     return SpeechTimeoutUserTurnStopStrategy(
-        user_speech_timeout=taking.user_speech_timeout_s, wait_for_transcript=may_be_late
+        user_speech_timeout=taking.user_speech_timeout_s, wait_for_transcript=is_late and config.pipeline != "s2s"
     )

@@ -26,7 +26,7 @@ def write_module(folder, name, text):
     (folder / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
 
 
-async def hear_one(bot, audio, *, seconds=2.0, **scenario):
+async def hear_one(bot, audio, *, seconds=1.2, **scenario):
     async with bot.scenario(**scenario) as client:
         await client.play(audio)
         await client.wait(seconds)
