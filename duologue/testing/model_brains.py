@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from duologue.bots.brains.brain import build_brain
 from duologue.errors import ConfigError
 from duologue.records.scenario import Scenario
+from duologue.runner.batch import Batch
 from duologue.runner.scenario import build_plan
 from duologue.testing.model_script import ChatRequest, ModelCall, ModelReply, without_bad_calls
 
@@ -39,18 +40,11 @@ def build_script(scenario: Scenario) -> Script:
     return Script({**base, "facts": scenario.agent.facts, **plan}, {**base, "facts": scenario.user.facts})
 
 
-def epoch_of(scenario: str, attempt: int, seed: int) -> str:
-    """Return the epoch of one attempt, as runs name it."""
-    return hashlib.sha256(f"{scenario}\n{attempt}\n{seed}".encode()).hexdigest()[:16]
-
-
 def scripts_by_epoch(scenarios: Iterable[Scenario], *, attempts: int = 1, seed: int = 0) -> dict[str, Script]:
-    """Return the scripts of every attempt that a run can make at these scenarios."""
-    scripts = {}
-    for scenario in scenarios:
-        script = build_script(scenario)
-        scripts.update({epoch_of(scenario.name, number, seed): script for number in range(1, attempts + 1)})
-    return scripts
+    """Return the scripts of every attempt that a run of these scenarios, trials and seed makes."""
+    planned = Batch.plan(list(scenarios), Path(), seed=seed, trials=attempts).attempts
+    scripts = {attempt.scenario.name: build_script(attempt.scenario) for attempt in planned if attempt.number == 1}
+    return {attempt.epoch: scripts[attempt.scenario.name] for attempt in planned}
 
 
 @dataclass(slots=True)

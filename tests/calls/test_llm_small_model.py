@@ -11,6 +11,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,12 @@ def small_model() -> Iterator[str]:
             process.terminate()
 
 
+def settings(url: str) -> dict[str, Any]:
+    """The ``llm`` section of the side that the model holds."""
+    llm = {"type": "openai", "base_url": url, "model": "smollm2", "temperature": 0.3, "seed": 7}
+    return {**llm, "max_tokens": 60, "request_timeout_s": 500, "charge": "fixed:700"}
+
+
 def rendered(url: str, tools: list[str]) -> str:
     """What the model server puts in front of the model for a request with these tools."""
     shown = [{"type": "function", "function": {"name": name, "parameters": {"properties": {}}}} for name in tools]
@@ -80,9 +87,8 @@ def transcript(trace: Trace) -> str:
 async def test_small_model_holds_one_side(tmp_path: Path, models: Models, small_model: str, side: str) -> None:
     (scenario,) = build_scenarios(Selection(names=(SHORT,)))
     scenario = scenario.model_copy(update={"max_duration_s": DURATION_S})
-    llm = {"type": "openai", "base_url": small_model, "model": "smollm2", "temperature": 0.3, "seed": 7}
-    llm |= {"max_tokens": 60, "request_timeout_s": 500, "charge": "fixed:700"}
-    result = await play_with(tmp_path, models, scenario, {**SCRIPTED, side: {**SCRIPTED[side], "llm": llm}})
+    model = {**SCRIPTED[side], "llm": settings(small_model)}
+    result = await play_with(tmp_path, models, scenario, {**SCRIPTED, side: model})
     trace = load_trace(tmp_path / scenario.name / "trace.jsonl")
     text = transcript(trace)
     print(f"{text}\n{result.outcome}\n{result.tokens[side]}")

@@ -8,7 +8,7 @@ import pytest
 from duologue.registry import load_domain
 from duologue.runner.build import build_scenarios
 from duologue.runner.settings import Selection
-from duologue.testing.model_brains import BrainModels, epoch_of, scripts_by_epoch, with_wrong_number
+from duologue.testing.model_brains import BrainModels, scripts_by_epoch, with_wrong_number
 from duologue.testing.model_script import Fault, FaultKind, ModelCall, ModelReply, parse_fault, scripted
 from duologue.testing.openai_server import ModelServer
 
@@ -68,7 +68,7 @@ def test_models_of_an_attempt_play_both_sides_of_it() -> None:
     scripts = scripts_by_epoch(build_scenarios(Selection(names=(NAME,))), attempts=2)
     with ModelServer(BrainModels(scripts)) as server:
         replies = {
-            model: json.loads(ask(server, epoch=epoch_of(NAME, 2, 0), model=model))["choices"][0]["message"]["content"]
+            model: json.loads(ask(server, epoch=list(scripts)[1], model=model))["choices"][0]["message"]["content"]
             for model in ("reference", "scripted_user")
         }
         with pytest.raises(urllib.error.HTTPError) as unknown:
