@@ -62,7 +62,8 @@ class BotFaults:
     """How a bot goes wrong; sets and keys are names of requests.
 
     ``lost_on`` answers as if the request had been carried out; ``late_on`` answers after so many seconds;
-    ``slow_tick`` is a tick and the seconds it takes; ``drifts_at_tick`` changes the database without reporting it.
+    ``misreports`` are values of the summary that are not so; ``slow_tick`` is a tick and the seconds it takes;
+    ``drifts_at_tick`` changes the database without reporting it.
     """
 
     silent_on: frozenset[str] = frozenset()
@@ -78,6 +79,7 @@ class BotFaults:
     slow_tick: tuple[int, float] | None = None
     large_message_at_tick: int | None = None
     drifts_at_tick: int | None = None
+    misreports: Mapping[str, Any] = field(default_factory=dict)
     forgets_last_action: bool = False
     repeats_push: bool = False
     skips_seq: bool = False
@@ -277,7 +279,7 @@ class ScriptedSession:
         if include_db:
             summary["db"] = self.state.db
         tools = self._tools if self._script.capabilities.get("tool_calling", True) else []
-        return self._extras(
+        summary = self._extras(
             summary,
             digest=self.state.digest(),
             epoch=self.scenario.get("epoch"),
@@ -285,6 +287,7 @@ class ScriptedSession:
             tools=tools,
             profile=self.state.profile,
         )
+        return {**summary, **self._faults.misreports}
 
     def _extras(self, result: dict[str, Any], **extras: Any) -> dict[str, Any]:
         return {**result, **extras} if self._script.has_extras else result

@@ -86,6 +86,29 @@ async def test_database_that_differs_after_initialization_is_an_init_fault(tmp_p
 
 
 @pytest.mark.parametrize(
+    ("misreports", "cause", "words"),
+    [
+        ({"prompt_hash": "0" * 64}, Cause.INIT, "holds another system prompt"),
+        ({"prompt_hash": None}, Cause.INIT, "holds another system prompt"),
+        ({"tools": []}, Cause.INIT, "tools differ: missing ["),
+        ({"tools": ["another"]}, Cause.INIT, "unexpected ['another']"),
+        ({"epoch": "an earlier one"}, Cause.INIT, "is in another epoch (an earlier one)"),
+        ({"actions": [{"name": "x"}]}, Cause.INIT, "reports 1 writes before the call"),
+        ({"digest": "0" * 64}, Cause.SYNC, "differs from its shadow after the first sync"),
+        ({"digest": None}, Cause.SYNC, "differs from its shadow after the first sync"),
+        ({"tools": "all"}, Cause.INIT, "tools must be a list of names"),
+    ],
+)
+@pytest.mark.parametrize("side", list(Side))
+async def test_call_does_not_start_unless_what_is_read_back_is_what_was_set(
+    tmp_path: Path, side: Side, misreports: Any, cause: Cause, words: str
+) -> None:
+    played = await play(tmp_path, **{f"{side}_faults": BotFaults(misreports=misreports)})
+    assert outcome(played) == (cause, None, "NOT_STARTED")
+    assert f"the {side} bot" in played.fault.message and words in played.fault.message
+
+
+@pytest.mark.parametrize(
     ("capabilities", "cause", "words"),
     [
         ({"tool_calling": False}, Cause.INIT, "llm.enable_tool_calling: true"),

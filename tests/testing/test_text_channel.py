@@ -7,15 +7,24 @@ from pathlib import Path
 import pytest
 
 from duologue.records.action import Side
-from duologue.records.event import ActionApplied, CallEnded, ExitRequested, FinalState, HeardText, SpokenText
+from duologue.records.event import (
+    ActionApplied,
+    CallEnded,
+    ExitRequested,
+    FinalState,
+    HeardText,
+    InitialState,
+    SpokenText,
+)
 from duologue.records.outcome import OutcomeKind, StopReason
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
 from duologue.runner.mutation import MUTATION_KINDS
 from duologue.scoring.score import score_trace
+from duologue.state.side_state import SideState
 from duologue.testing.noise import MILD, Noise
 from duologue.testing.text_channel import main, run_text_call
-from duologue.toolkit.dual_state import replay_reference
+from duologue.toolkit.dual_state import DualState, replay_reference
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 
 PROFILES = ("guide", "tau2")
@@ -69,6 +78,22 @@ def test_a_call_ends_where_gold_replay_ends(longest: Scenario) -> None:
     gold = replay_reference(longest).state.digests()
     final = trace.last(FinalState)
     assert (final.agent_digest, final.user_digest) == (gold[Side.AGENT], gold[Side.USER])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_recorded_writes_on_the_initial_databases_give_the_final_ones(profile: str) -> None:
+    for scenario in scenarios(profile)[::9]:
+        trace = run_text_call(scenario, "wrong_action", mutation="add", noise=HASTY)
+        initial, final = trace.last(InitialState), trace.last(FinalState)
+        agent, user = (
+            SideState(scenario.domain, db, memory, profile)
+            for db, memory in ((initial.agent_db, initial.agent_memory), (initial.user_db, initial.user_memory))
+        )
+        dual = DualState(scenario.domain, agent, user)
+        for event in trace.of(ActionApplied):
+            assert dual.invoke(event.side, event.action.name, event.action.arguments).is_recorded
+            dual.sync()
+        assert (agent.digest(), user.digest()) == (final.agent_digest, final.user_digest), scenario.name
 
 
 def test_each_side_writes_only_what_the_reference_asks(longest: Scenario) -> None:
