@@ -16,6 +16,7 @@ from duologue.bots.pipeline import SessionPipeline
 from duologue.bots.services import Models
 from duologue.config import BotConfig
 from duologue.errors import DuologueError
+from duologue.protocol.strict_json import parse_json
 
 logger = logging.getLogger(__name__)
 
@@ -159,8 +160,8 @@ def _parsed(data: bytes | str) -> Any:
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        value = parse_json(text)
+    except ValueError as error:
         raise BadInput(1007, "a message frame must hold JSON") from error
     if not isinstance(value, dict):
         raise BadInput(1007, "a message frame must hold a JSON object")

@@ -15,6 +15,8 @@ ACTION_APPLIED = "action-applied"
 _EXIT = re.compile(r"<exit>(.*)</exit>", re.DOTALL)
 _FINAL = re.compile(r"<final_response>(.*)</final_response>", re.DOTALL)
 
+_MOST_TOKENS = 10**12
+
 Data = dict[str, Any]
 Inbound = RtviMessage | InterruptionMark | StrayAnswer
 
@@ -115,6 +117,6 @@ def _text(data: Data, key: str) -> str:
 
 def _count(entry: Data, key: str) -> int:
     value = entry.get(key, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
         raise ValueError(f"{key} is not a count")
     return value

@@ -71,6 +71,7 @@ def test_each_entry_of_token_metrics_is_one_call() -> None:
 @pytest.mark.parametrize(
     ("kind", "data"),
     [("bot-tts-text", {"text": 5}), ("bot-tts-text", "x"), ("metrics", {"tokens": [{"prompt_tokens": -1}]}),
+     ("metrics", {"tokens": [{"prompt_tokens": 10**4000}]}),
      ("llm-function-call-in-progress", {}), ("llm-function-call-in-progress", {"tool_call_id": "1", "arguments": [1]})],
 )  # fmt: skip
 def test_malformed_message_becomes_a_note(kind: str, data: Any) -> None:
