@@ -102,11 +102,13 @@ async def test_a_reply_of_reasoning_alone_is_reported(start_bot, serve):
     )
 
 
-async def test_arguments_that_are_not_json_are_answered(start_bot, serve):
-    model = serve(ModelReply(calls=(ModelCall("set_target", '{"celsius": 2', "a"),)), DONE)
+@pytest.mark.parametrize("value", ["2", "NaN}", "-1e999}", "9" * 5000 + "}", "[" * 2000 + "]" * 2000 + "}"])
+async def test_arguments_that_are_not_json_are_answered(start_bot, serve, value):
+    arguments = f'{{"celsius": {value}'
+    model = serve(ModelReply(calls=(ModelCall("set_target", arguments, "a"),)), DONE)
     text, client = await spoken(start_bot(llm=llm(model)))
     answer = json.loads(model.requests[1].messages[-1]["content"])
-    assert answer["error_type"] == "invalid_arguments" and '{"celsius": 2' in answer["message"]
+    assert answer["error_type"] == "invalid_arguments" and arguments[:50] in answer["message"]
     assert text == "It is done." and not client.pushes("action-applied")
 
 

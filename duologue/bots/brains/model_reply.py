@@ -19,6 +19,7 @@ from openai.types.chat.chat_completion_chunk import (
 from duologue.bots.brains.reasoning import AnswerFilter
 from duologue.bots.brains.speech_text import SpeechText
 from duologue.bots.tool_calls import MALFORMED_ARGUMENTS
+from duologue.protocol.strict_json import parse_json
 
 _NO_USAGE = CompletionUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0)
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -129,7 +130,7 @@ def _object_text(arguments: str) -> str:
     if not text:
         return "{}"
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         value = None
     return text if isinstance(value, dict) else json.dumps({MALFORMED_ARGUMENTS: arguments})
@@ -138,7 +139,7 @@ def _object_text(arguments: str) -> str:
 def _written_call(text: str) -> _Call:
     """Return a call that a model wrote as text: a JSON object with ``name`` and ``arguments``."""
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         return _Call(arguments=text)
     if not isinstance(value, dict):
