@@ -5,7 +5,9 @@
 
 import sys
 
-from duologue.cli.evaluate import main
-
 if __name__ == "__main__":
+    try:
+        from duologue.cli.evaluate import main
+    except KeyboardInterrupt:
+        sys.exit(130)
     sys.exit(main())

@@ -47,6 +47,17 @@ def test_full_disk_is_reported_without_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_ctrl_c_while_the_program_is_still_loading_ends_it_quietly(tmp_path: Path) -> None:
+    argv = [sys.executable, "-X", "importtime", str(ROOT / "run_evaluation.py"), "--list-domains"]
+    with subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "duologue.errors" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert "Traceback" not in process.stderr.read()
+    assert process.returncode == 130
+
+
 @pytest.mark.socket
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminal_of_another_encoding_and_width_is_no_obstacle(tmp_path: Path, encoding: str) -> None:
