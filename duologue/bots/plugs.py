@@ -8,7 +8,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -152,11 +152,11 @@ def _parameters(cls: type[Any]) -> str:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of a function, or nothing when they name what only a type checker imports."""
+    """Return the annotations of a function, without those that name what only a type checker imports."""
     try:
         return typing.get_type_hints(function)
     except (NameError, TypeError):
-        return {}
+        return dict(inspect.get_annotations(function))
 
 
 def _typed(value: Any, hint: Any) -> Any:
@@ -172,7 +172,7 @@ def _typed(value: Any, hint: Any) -> Any:
 
 
 def _dataclass(cls: Any, values: dict[str, Any]) -> Any:
-    hints = _hints(cls)
+    hints = {field.name: field.type for field in fields(cls)}
     return cls(**{name: _typed(value, hints.get(name)) for name, value in values.items()})
 
 

@@ -158,13 +158,20 @@ async def begin_scenario(llm: LastingCalls, context: LLMContext, *, is_first: bo
         await llm.begin(context)
         return None
     if not is_first:
-        reset = getattr(llm, "reset_conversation", None)
-        if reset is None:
-            name = type(llm).__name__.removeprefix("Lasting")
-            raise BotStateError(f"{name} cannot forget a conversation: start this bot again before each scenario")
-        await reset()
+        await _forget(llm)
     tools: ToolsSchema = context.tools
     return tools
+
+
+async def _forget(llm: LastingCalls) -> None:
+    service: Any = llm
+    if not (hasattr(service, "reset_conversation") and hasattr(service, "_context")):
+        name = type(llm).__name__.removeprefix("Lasting")
+        raise BotStateError(f"{name} cannot forget a conversation: start this bot again before each scenario")
+    if service._context is not None:
+        await service.reset_conversation()
+        # The next context is a first one again: the services begin a conversation with it.
+        service._context = None
 
 
 def written_words(llm: LastingCalls) -> list[FrameProcessor]:

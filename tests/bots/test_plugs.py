@@ -154,8 +154,45 @@ async def test_an_llm_service_is_a_brain_too(tmp_path, caller):
     assert client.spoken().strip() == "Good morning."
 
 
+async def test_an_own_voice_speaks_in_the_place_of_hibari(tmp_path, caller):
+    write_module(
+        tmp_path,
+        "own_tts",
+        """
+        from pipecat.frames.frames import TTSAudioRawFrame
+        from pipecat.services.settings import TTSSettings
+        from pipecat.services.tts_service import TTSService
+
+        class Buzzer(TTSService):
+            def __init__(self, *, level):
+                super().__init__(
+                    push_start_frame=True,
+                    push_stop_frames=True,
+                    settings=TTSSettings(model="buzzer", voice=None, language=None),
+                )
+                self.level = level
+
+            async def run_tts(self, text, context_id):
+                period = (self.level).to_bytes(2, "little", signed=True) * 40 + bytes(80)
+                yield TTSAudioRawFrame(period * 200, self.sample_rate, 1, context_id=context_id)
+        """,
+    )
+    edit = {"tts": {"service": "own_tts:Buzzer", "settings": {"level": 3000}}, "llm": own_greeter()}
+    with bot_with(tmp_path, edit) as bot:
+        client = await hear_one(bot, caller("Hello there."), seconds=2.5)
+    assert client.spoken().strip() == "Yes?"
+    assert (
+        sum(client.audio[start : start + 2] == (3000).to_bytes(2, "little") for start in range(0, len(client.audio), 2))
+        == 8000
+    )
+
+
+def own_greeter():
+    return {"type": "own_brain:Receptionist", "settings": {"greeting": "Yes?"}}
+
+
 async def test_smart_turn_ends_a_finished_sentence_early_and_alike(tmp_path, caller):
-    edit = {**documented("Turn taking"), "llm": {"type": "own_brain:Receptionist", "settings": {"greeting": "Yes?"}}}
+    edit = {**documented("Turn taking"), "llm": own_greeter()}
     raw, ticks = [], []
     for _ in range(2):
         with bot_with(tmp_path, edit) as bot:

@@ -186,6 +186,26 @@ async def test_each_scenario_has_a_conversation_of_its_own(double, silero):
     assert [message["role"] for message in context] == ["system", "user", "assistant"]
 
 
+async def test_a_service_of_pipecat_fits_by_its_class(double, silero):
+    async with double.serving() as url:
+        model = {"model": "gpt-realtime", "session_properties": {"audio": {"input": {"transcription": {}}}}}
+        settings = {"api_key": KEY, "base_url": url, "settings": model}
+        llm = {"service": "pipecat.services.openai.realtime.llm:OpenAIRealtimeLLMService", "settings": settings}
+        sections = {"pipeline": "s2s", "llm": llm, "turn_taking": {"type": "service"}}
+        config = BotConfig.model_validate({"server": {"port": 0, "transport": "websocket"}, **sections})
+        async with running(config, silero) as bot:
+            for number, prompt in enumerate(("You serve.", "You sell.")):
+                bridge = ForeignBridge(bot.url)
+                await bridge.prepare(prompt, TOOLS, "heating", "heating/db", [])
+                async with bridge.connected():
+                    await bridge.handshake()
+                    await bridge.kick_off()
+                    await bridge.stream_until("bot-stopped-speaking", 8)
+                assert said(bridge).split() == ["Good", "morning."], number
+                assert double.conversations[-1].session["instructions"] == prompt
+                assert [tool["name"] for tool in double.conversations[-1].session["tools"]] == TOOLS
+
+
 async def test_preflight_names_a_wrong_key_without_showing_it(double, silero):
     async with double.serving() as url:
         for key, is_fine in ((KEY, True), ("sk-wrong-secret", False)):
