@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from duologue.records.scenario import Scenario
+from duologue.records.shown import one_line
 from duologue.runner.selection import count_by_prefix
 
 
@@ -23,4 +24,4 @@ def print_domains(console: Console, scenarios: Sequence[Scenario]) -> None:
 
 
 def _print_line(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)

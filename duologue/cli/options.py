@@ -31,6 +31,8 @@ EXIT_NOT_EVALUABLE = 3
 EXIT_INTERRUPTED = 130
 
 RATE_HZ = 16000
+LONGEST_S = 86400
+"""Seconds that a call or a pause may last."""
 
 _EPILOG = """\
 stored runs:
@@ -191,7 +193,10 @@ def _add_bots(parser: argparse.ArgumentParser) -> None:
 def _add_call(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the call")
     group.add_argument(
-        "--duration", type=number(0, above=True), metavar="S", help="media seconds, instead of each scenario's own"
+        "--duration",
+        type=number(0, LONGEST_S, above=True),
+        metavar="S",
+        help="media seconds, instead of each scenario's own",
     )
     group.add_argument(
         "--pace",
@@ -199,7 +204,9 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
         default="free",
         help="free: as fast as the machine can; wall: real time (%(default)s)",
     )
-    group.add_argument("--pause", type=number(0), default=0.0, metavar="S", help="wait before each call (%(default)s)")
+    group.add_argument(
+        "--pause", type=number(0, LONGEST_S), default=0.0, metavar="S", help="wait before each call (%(default)s)"
+    )
     group.add_argument("--seed", type=whole(0), default=0, help="written into every trace (%(default)s)")
     group.add_argument(
         "--output-sample-rate",

@@ -96,10 +96,12 @@ def latencies_csv(results: Sequence[ScenarioResult]) -> str:
     """Return every response latency as CSV: texts quoted, quotes doubled, milliseconds with one decimal."""
     buffer = io.StringIO()
     buffer.write("Scenario,User_Transcript,Agent_Transcript,Latency_ms\n")
+    names = csv.writer(buffer, lineterminator="")
     texts = csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="")
     for result in results:
         for response in result.conversation.latency.responses:
-            buffer.write(f"{result.scenario},")
+            names.writerow([result.scenario])
+            buffer.write(",")
             texts.writerow([response.user_text, response.agent_text])
             buffer.write(f",{response.latency_ms:.1f}\n")
     return buffer.getvalue()

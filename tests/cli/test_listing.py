@@ -24,3 +24,9 @@ def test_domains_are_printed_with_their_counts() -> None:
     out = io.StringIO()
     print_domains(Console(file=out), [scenario("shop_b__x"), scenario("shop__x"), scenario("shop__y")])
     assert out.getvalue() == "shop 2\nshop_b 1\n"
+
+
+def test_names_from_a_copy_of_somebody_else_stay_on_their_line() -> None:
+    out = io.StringIO()
+    print_names(Console(file=out), [scenario("shop__a\nshop__b\x1b[2J")])
+    assert out.getvalue() == "shop__a shop__b\\x1b[2J\n"

@@ -67,3 +67,9 @@ def test_csv_quotes_texts_and_gives_one_decimal(tmp_path: Path, write_call: Writ
         'shop__price,"The price, ""please"".","Done, goodbye.",500.0',
     ]
     assert next(csv.DictReader(text.splitlines()))["User_Transcript"] == 'The price, "please".'
+
+
+def test_a_scenario_name_is_one_cell_of_the_csv_whatever_it_holds(tmp_path: Path, write_call: WriteCall) -> None:
+    name = 'shop__a,b "c"\nd'
+    rows = list(csv.DictReader(latencies_csv([write_call(tmp_path, name=name)]).splitlines(keepends=True)))
+    assert [(row["Scenario"], row["Latency_ms"]) for row in rows] == [(name, "500.0")]
