@@ -16,6 +16,7 @@ _EXIT = re.compile(r"<exit>(.*)</exit>", re.DOTALL)
 _FINAL = re.compile(r"<final_response>(.*)</final_response>", re.DOTALL)
 
 _MOST_TOKENS = 10**12
+_MOST_DIGITS = 12
 
 Data = dict[str, Any]
 Inbound = RtviMessage | InterruptionMark | StrayAnswer
@@ -116,7 +117,11 @@ def _text(data: Data, key: str) -> str:
 
 
 def _count(entry: Data, key: str) -> int:
-    value = entry.get(key, 0)
+    """Return a count of tokens; null counts as none, and a number may come as text."""
+    value = entry.get(key)
+    value = 0 if value is None else value
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
         raise ValueError(f"{key} is not a count")
     return value

@@ -63,7 +63,7 @@ def test_tool_call_keeps_its_name_until_it_returns() -> None:
 
 
 def test_each_entry_of_token_metrics_is_one_call() -> None:
-    tokens = [{"prompt_tokens": 3, "completion_tokens": 4}, {"prompt_tokens": 5}]
+    tokens = [{"prompt_tokens": 3, "completion_tokens": 4}, {"prompt_tokens": "5", "completion_tokens": None}]
     found = translate("metrics", {"ttfb": [], "tokens": tokens})
     assert found == [ev.TokensUsed(side=AGENT, prompt=3, completion=4), ev.TokensUsed(side=AGENT, prompt=5)]
 

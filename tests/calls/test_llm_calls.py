@@ -8,8 +8,10 @@ import pytest
 
 from duologue.bots.services import Models
 from duologue.records.event import CallEnded, ContextPulled, SpokenText, TokensUsed
-from duologue.records.outcome import OutcomeKind, StopReason
-from duologue.testing.model_script import ModelReply
+from duologue.records.outcome import Cause, OutcomeKind, StopReason
+from duologue.records.scenario import SignalName
+from duologue.testing.model_script import ModelCall, ModelReply
+from duologue.toolkit.tool import END_CALL_TOOL
 from tests.calls.llm_stage import AGENT_KEY, USER_KEY, Played, play
 
 pytestmark = [pytest.mark.socket, pytest.mark.speech]
@@ -50,3 +52,20 @@ async def test_models_that_think_aloud_in_markdown_pass_too(tmp_path: Path, mode
     assert "airplane mode" in kept
     for mark in ("think", "**", "😀", "🤔"):
         assert mark not in said and mark not in kept
+
+
+def hanging_up(reply: ModelReply) -> ModelReply:
+    """What a caller does who states the problem and has had enough."""
+    if "no service" not in reply.text:
+        return reply
+    return dataclasses.replace(reply, calls=(ModelCall(END_CALL_TOOL, "{}", "call_bye"),))
+
+
+async def test_caller_who_hangs_up_ends_the_call(tmp_path: Path, models: Models) -> None:
+    played = await play(tmp_path, models, retell=hanging_up)
+    ended = played.trace.last(CallEnded)
+    assert ended.stop_reason is StopReason.CALLER_DONE and ended.media_ms < 20_000
+    assert "no service" in "".join(event.text for event in played.of(SpokenText, "user"))
+    assert played.result.verdict(SignalName.CLEAN_EXIT).passed
+    outcome = played.result.outcome
+    assert (outcome.kind, outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.USER_SIM)
