@@ -137,7 +137,7 @@ def init_function(domain: str) -> Callable[[InitFunction], InitFunction]:
     return register
 
 
-_SEGMENT = re.compile(r"([A-Za-z0-9_]+)(?:\[([^\[\]]+)\])?")
+_SEGMENT = re.compile(r"([A-Za-z0-9_]+)(?:\[(.+?)\])?(?:\.(?=.)|$)", re.DOTALL)
 
 
 def apply_dotted_delta(state: SideState, delta: Delta) -> None:
@@ -164,15 +164,17 @@ def apply_dotted_delta(state: SideState, delta: Delta) -> None:
 
 
 def parse_delta_path(path: str) -> list[tuple[str, str | None]]:
-    """Split ``bills[B1].status`` into ``[("bills", "B1"), ("status", None)]``.
+    """Split ``bills[B1].status`` into ``[("bills", "B1"), ("status", None)]``. An id may hold dots and brackets.
 
     Raises:
         ToolError: the path is malformed.
     """
-    parts = []
-    for segment in path.split("."):
-        match = _SEGMENT.fullmatch(segment)
+    parts: list[tuple[str, str | None]] = []
+    at = 0
+    while at < len(path) or not parts:
+        match = _SEGMENT.match(path, at)
         if match is None:
-            raise ToolError(f"malformed delta path {path!r} at {segment!r}")
+            raise ToolError(f"malformed delta path {path!r} at {path[at:]!r}")
         parts.append((match.group(1), match.group(2)))
+        at = match.end()
     return parts

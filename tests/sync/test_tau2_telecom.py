@@ -119,6 +119,20 @@ def test_a_payment_goes_round(profile: str) -> None:
     assert dual.sync() == Deltas()
 
 
+@pytest.mark.parametrize("bill_id", ["B.1", "B[1]", "B 1 é", "B-2025/01", "B\n1"])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_payment_goes_round_whatever_the_bill_is_called(profile: str, bill_id: str) -> None:
+    dual = build(profile)
+    arguments = {**JOHN, "new_bill_id": bill_id, "contract_ended": False}
+    run_init_function(dual.agent, "suspend_line_for_overdue_bill", arguments)
+    dual.invoke(Side.AGENT, "send_payment_request", {"customer_id": "C1001", "bill_id": bill_id})
+    dual.sync()
+    dual.invoke(Side.USER, "make_payment", {})
+    assert f"bills[{bill_id}].status" in dual.sync().agent
+    assert [row["status"] for row in rows(dual, "bills") if row["bill_id"] == bill_id] == ["Paid"]
+    assert place(dual)["payment_request"] is None
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_next_awaiting_bill_surfaces_in_the_sync_that_settles_the_last(profile: str) -> None:
     dual = build(profile)
@@ -212,7 +226,10 @@ def test_a_delta_names_a_path_or_an_entity() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["bills[B1002].colour", "bills[B1002]", "bills.status", "pets[P1].name", "bills[B1002", "plans[P1001].name.x", ""],
+    [
+        *("bills[B1002].colour", "bills[B1002]", "bills.status", "pets[P1].name", "bills[B1002", "plans[P1001].name.x"),
+        *("", "bills[B1002].", ".bills", "bills..status", "bills[].status", "bills[B1002]x.status", "x" * 70_000 + "!"),
+    ],
 )
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_delta_that_does_not_fit_changes_nothing(profile: str, path: str) -> None:
