@@ -33,11 +33,15 @@ def data_file(relative: str) -> Path:
     if not relative or "\x00" in relative or Path(relative).is_absolute() or ".." in Path(relative).parts:
         raise FixtureError(f"data path {relative!r} must be relative and stay under the data root")
     for root in data_roots():
-        path = (root / relative).resolve()
-        if not path.is_relative_to(root):
-            raise FixtureError(f"data path {relative!r} leaves the data root {root}")
-        if path.exists():
-            return path
+        try:
+            path = (root / relative).resolve()
+            if not path.is_relative_to(root):
+                raise FixtureError(f"data path {relative!r} leaves the data root {root}")
+            if path.exists():
+                return path
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise FixtureError(f"data path {relative[:200]!r} cannot be used ({reason})") from error
     where = ", ".join(str(root) for root in data_roots())
     why = "; EVAL_DATA_ROOT names that folder" if os.environ.get("EVAL_DATA_ROOT") else ""
     raise FixtureError(f"no file {relative!r} under {where}{why}")
@@ -55,7 +59,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FixtureError(f"{path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FixtureError(f"{path}: not JSON ({error})") from error
 
 
