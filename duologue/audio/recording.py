@@ -14,6 +14,8 @@ from duologue.audio.pcm import Samples, samples_of
 
 _HEADER_BYTES = 44
 _PATCH_EVERY = 50
+_FRAME_BYTES = 4
+_LOWEST_HZ, _HIGHEST_HZ = 4_000, 384_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def recover_recording(path: Path) -> int:
 
 
 def read_recording(path: Path) -> Tracks:
-    """Read both tracks.
+    """Read both tracks; a sample that a crash left incomplete at the end is dropped.
 
     Raises:
         ValueError: not a stereo 16-bit WAV file.
@@ -111,7 +113,10 @@ def read_recording(path: Path) -> Tracks:
             if file.getnchannels() != 2 or file.getsampwidth() != 2:
                 raise ValueError(f"{path}: expected stereo, 16 bit")
             rate = file.getframerate()
-            frames = samples_of(file.readframes(file.getnframes())).reshape(-1, 2)
+            if not _LOWEST_HZ <= rate <= _HIGHEST_HZ:
+                raise ValueError(f"{path}: {rate} samples a second are no recording of speech")
+            data = file.readframes(file.getnframes())
+            frames = samples_of(data[: len(data) - len(data) % _FRAME_BYTES]).reshape(-1, 2)
     except (wave.Error, EOFError) as error:
         raise ValueError(f"{path}: not a WAV file ({error})") from error
     return Tracks(frames[:, 0].copy(), frames[:, 1].copy(), rate)

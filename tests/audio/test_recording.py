@@ -70,3 +70,21 @@ def test_stretches_of_different_length_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError):
         writer.append(tick(0), b"")
     writer.close()
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 5])
+def test_file_that_was_cut_within_a_sample_opens_up_to_the_one_before(tmp_path: Path, lost: int) -> None:
+    written(tmp_path / "a.wav", 3).close()
+    whole = (tmp_path / "a.wav").read_bytes()
+    (tmp_path / "a.wav").write_bytes(whole[:-lost])
+    assert len(read_recording(tmp_path / "a.wav").agent_heard) == 960 - (lost + 3) // 4
+
+
+@pytest.mark.parametrize("rate", [0, 1, 2**31 - 1])
+def test_rate_that_no_recording_has_is_refused(tmp_path: Path, rate: int) -> None:
+    written(tmp_path / "a.wav", 1).close()
+    data = bytearray((tmp_path / "a.wav").read_bytes())
+    data[24:28] = rate.to_bytes(4, "little")
+    (tmp_path / "a.wav").write_bytes(data)
+    with pytest.raises(ValueError, match="samples a second"):
+        read_recording(tmp_path / "a.wav")
