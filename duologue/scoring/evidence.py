@@ -133,6 +133,8 @@ def _gold(scenario: Scenario, initial: DualState | None) -> tuple[GoldReplay | N
         return replay_reference(scenario, start), ""
     except ScenarioError as error:
         return None, str(error)
+    except Exception as error:  # noqa: BLE001 - a domain's tools met a database they were not written for
+        return None, f"{scenario.name}: the reference solution cannot be replayed: {type(error).__name__}: {error}"
 
 
 def _shadow(trace: Trace, side: Side) -> tuple[dict[str, Any] | None, str | None]:

@@ -133,3 +133,10 @@ def test_refused_delta_is_a_sync_matter_unless_states_agreed_later() -> None:
 def test_final_state_without_a_shadow_leaves_the_report_alone() -> None:
     builder = done().hang_up().change(FinalState, agent_db=None, agent_digest=None)
     assert outcome(builder).kind is OutcomeKind.PASSED
+
+
+@pytest.mark.parametrize("db", [{}, {"items": 5}, {"items": {"A1": None}}, {"items": [1]}])
+def test_initial_state_that_no_tool_can_work_on_is_no_verdict(db: dict[str, Any]) -> None:
+    builder = done().hang_up().change(InitialState, agent_db=db)
+    verdict = score_trace(builder.build(), None).verdict("is_action_match")
+    assert (verdict.evaluable, verdict.cause) == (False, Cause.HARNESS)
