@@ -10,7 +10,7 @@ from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import available_domains, load_domain
 from duologue.runner.selection import prefix_of, select_scenarios
 from duologue.runner.settings import ALL_SUITES, RunSettings, Selection
-from duologue.state.fixtures import data_file
+from duologue.state.fixtures import data_file, read_text
 from duologue.toolkit.dual_state import replay_reference
 from duologue.toolkit.grading import GRADERS
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue, CatalogueFlag
@@ -101,7 +101,7 @@ def _catalogue_options(domain: str, catalogue: Catalogue, selection: Selection) 
 
 def demo_names() -> tuple[str, ...]:
     """Return the scenario names listed in ``demo.txt`` under the data root; ``#`` starts a comment."""
-    lines = data_file(DEMO_LIST).read_text(encoding="utf-8").splitlines()
+    lines = read_text(data_file(DEMO_LIST)).splitlines()
     return tuple(name for line in lines if (name := line.split("#", 1)[0].strip()))
 
 
@@ -129,6 +129,11 @@ def check_scenarios(scenarios: Sequence[Scenario]) -> None:
             replay_reference(scenario)
         except DuologueError as error:
             broken.append(str(error) if scenario.name in str(error) else f"{scenario.name}: {error}")
+        except Exception as error:  # noqa: BLE001 - a domain's tools met a database they were not written for
+            what = f"{type(error).__name__}: {error}"
+            broken.append(
+                f"{scenario.name}: the reference solution cannot be replayed ({what}); is its database whole?"
+            )
     if broken:
         raise ScenarioError("broken scenarios, nothing was run:\n" + "\n".join(broken))
 

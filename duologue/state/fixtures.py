@@ -47,6 +47,23 @@ def data_file(relative: str) -> Path:
     raise FixtureError(f"no file {relative!r} under {where}{why}")
 
 
+def read_text(path: Path) -> str:
+    """Return what a text file says.
+
+    Raises:
+        FixtureError: unreadable, not UTF-8, or empty; the message names the file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FixtureError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise FixtureError(f"{path}: not UTF-8 text ({error})") from error
+    if not text.strip():
+        raise FixtureError(f"{path}: empty")
+    return text
+
+
 def read_json(path: Path) -> Any:
     """Return the JSON value of a file.
 

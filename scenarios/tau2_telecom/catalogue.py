@@ -20,7 +20,7 @@ from duologue.records.scenario import (
     SignalName,
     Task,
 )
-from duologue.state.fixtures import data_file
+from duologue.state.fixtures import data_file, read_text
 from duologue.toolkit.prompt import render_prompt
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue
 from duologue.toolkit.tool import END_CALL_TOOL, side_tools
@@ -114,7 +114,7 @@ def select(split: str) -> list[TelecomTask]:
 
 def policy(variant: str) -> str:
     """Return the main policy and one technical support document, parted by a horizontal rule."""
-    parts = [data_file(f"{DOMAIN}/{name}.md").read_text("utf-8") for name in ("main_policy", f"tech_support_{variant}")]
+    parts = [read_text(data_file(f"{DOMAIN}/{name}.md")) for name in ("main_policy", f"tech_support_{variant}")]
     return "\n\n---\n\n".join(part.strip() for part in parts)
 
 

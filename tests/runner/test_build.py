@@ -1,3 +1,6 @@
+import shutil
+from pathlib import Path
+
 import pytest
 
 from duologue.errors import ConfigError, FixtureError, RegistryError, ScenarioError
@@ -5,6 +8,7 @@ from duologue.records.action import ReferenceAction, Side
 from duologue.runner.build import apply_run_settings, build_scenarios, check_scenarios, demo_names
 from duologue.runner.selection import count_by_prefix
 from duologue.runner.settings import RunSettings, Selection
+from duologue.state.fixtures import load_db
 
 TELECOM = Selection(prefix="tau2_telecom")
 
@@ -64,3 +68,24 @@ def test_broken_scenario_is_named_before_anything_runs() -> None:
     broken = scenario.model_copy(update={"reference_actions": (step,)})
     with pytest.raises(ScenarioError, match=rf"nothing was run:\n{scenario.name}: .*fly_to_the_moon"):
         check_scenarios([broken])
+
+
+@pytest.mark.parametrize("side", list(Side))
+def test_scenario_whose_database_is_not_whole_is_named_before_anything_runs(side: Side) -> None:
+    (scenario,) = build_scenarios(Selection(prefix="tau2_telecom", limit=1))
+    db = load_db(str(scenario.side(side).shared_state["db_path"]))
+    for part in db.values():
+        for entity in part if isinstance(part, list) else [part]:
+            entity.pop("status", entity.pop("sim_card_missing", None))
+    spec = scenario.side(side).model_copy(update={"shared_state": {"db": db}})
+    with pytest.raises(ScenarioError, match=r"nothing was run:\n.*cannot be replayed \(KeyError: .*database whole"):
+        check_scenarios([scenario.model_copy(update={side.value: spec})])
+
+
+@pytest.mark.parametrize("name", ["main_policy.md", "tech_support_manual.md"])
+def test_policy_that_says_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    shutil.copytree(Path(__file__).parents[2] / "data", tmp_path / "data")
+    (tmp_path / "data" / "tau2_telecom" / name).write_text("")
+    monkeypatch.setenv("EVAL_DATA_ROOT", str(tmp_path / "data"))
+    with pytest.raises(FixtureError, match=f"{name}: empty"):
+        build_scenarios(TELECOM)

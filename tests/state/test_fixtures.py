@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.errors import FixtureError
-from duologue.state.fixtures import data_file, load_db
+from duologue.state.fixtures import data_file, load_db, read_text
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +53,15 @@ def test_what_is_no_database_is_an_error_that_names_the_file(root: Path, text: s
     (root / "db.json").write_text(text)
     with pytest.raises(FixtureError, match=r"db\.json: "):
         load_db("db")
+
+
+@pytest.mark.parametrize(("content", "words"), [(b"", "empty"), (b" \n\t", "empty"), (b"\xff", "not UTF-8 text")])
+def test_a_text_that_says_nothing_is_an_error_that_names_the_file(root: Path, content: bytes, words: str) -> None:
+    (root / "policy.md").write_bytes(content)
+    with pytest.raises(FixtureError, match=rf"policy\.md: {words}"):
+        read_text(root / "policy.md")
+    with pytest.raises(FixtureError, match=r"other\.md: No such file"):
+        read_text(root / "other.md")
 
 
 def test_a_file_that_is_no_text_is_an_error_that_names_the_file(root: Path) -> None:
