@@ -1,9 +1,9 @@
 import pytest
 
-from duologue.bots.stt import ShortWhisper
 from duologue.config import SttConfig
 from duologue.records.scenario import CatalogueOptions
 from duologue.registry import load_domain
+from duologue.speech.whisper import ShortWhisper
 from duologue.testing.phrase_recognition import PITCHES, Telephone, agent_hears, caller_hears, recognize
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 
