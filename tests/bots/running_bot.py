@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 
 from websockets.asyncio.client import connect
 
+# Imported here, because two bots on two threads that import it at once meet a module that is half loaded.
+import duologue.bots.brains.openai  # noqa: F401
 from duologue.bots.media_clock import VirtualLoop
 from duologue.bots.server import BotServer, bound_socket
 from duologue.bots.services import Models
