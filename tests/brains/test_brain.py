@@ -20,7 +20,7 @@ def test_do_nothing_greets_and_hangs_up_at_once() -> None:
 
 
 def test_unknown_kinds_name_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="do_nothing, reference, scripted_user, wrong_action"):
+    with pytest.raises(ConfigError, match="do_nothing, every_tool, reference, scripted_user, silent, wrong_action"):
         build_brain("clever", {}, {})
 
 
