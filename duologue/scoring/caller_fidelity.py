@@ -18,7 +18,7 @@ from duologue.scoring.evidence import Problem
 from duologue.scoring.utterances import Deed, Utterance, read_deeds
 from duologue.trace.reader import Trace
 
-CALLER_VERSION = 2
+CALLER_VERSION = 3
 """Goes up whenever the same trace may give another verdict on its caller."""
 
 FACTS, TOOLS, ROLE, PART, HANG_UP, PRESENCE = (

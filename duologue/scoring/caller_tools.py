@@ -1,7 +1,8 @@
 """Check of the simulated caller: it uses its tools when it is asked to.
 
 Words decide, and in doubt for the caller: a tool is asked for when the agent has said, or the caller has heard, a
-word that belongs to it and to few others.
+word that belongs to it and to few others. Of a sentence that was cut short any word of the tool will do, as the rest
+may have told which tool was meant.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from duologue.errors import RegistryError
 from duologue.records.action import Side
-from duologue.records.event import HeardText, ToolCalled
+from duologue.records.event import HeardText, ToolCalled, ToolReturned
 from duologue.records.scenario import Scenario
+from duologue.scoring.transcript import join_words
 from duologue.scoring.utterances import Deed, Utterance
 from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import RULES_NAME
@@ -40,11 +42,14 @@ _AGAIN = re.compile(
     r"\b(again|once more|repeat|retry|another|back|undo|still|twice|re-?(?:do|run|try|start|connect|open)\w*)\b",
     re.IGNORECASE,
 )
+_TWICE = re.compile(r"\b(again|twice|two times|once more|on and off|off and on|(?:and|then) back)\b", re.IGNORECASE)
 _COURTESY = re.compile(
     r"[^.!?]*\b(?:thank(?:s| you) for calling|welcome to|how (?:can|may) i (?:help|assist)|what can i do for you)\b"
     r"[^.!?]*",
     re.IGNORECASE,
 )
+_SENTENCE_ENDS = (".", "!", "?", "…")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 _JOINED = ((r"\bw(?:i|hy)[ -]?fi\b", "wifi"), (r"\bair ?plane\b", "airplane"), (r"\be[ -]sim\b", "esim"))
 
 
@@ -56,40 +61,116 @@ class Unasked:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words by which a tool is known: those that few tools share, and all of them."""
+
+    own: frozenset[str]
+    known: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Past:
+    """What the caller was told before a call; ``spoke_seq`` is the last event of its own words so far."""
+
+    told: list[Utterance | HeardText] = field(default_factory=list)
+    spoke_seq: int = 0
+
+    def text(self, after: int = 0, until: int | None = None) -> str:
+        """Return what was told by events after ``after``, up to ``until``."""
+        return " ".join(_part(item, after, until) for item in self.told)
+
+    def has_cut(self, known: frozenset[str]) -> bool:
+        """Whether the agent's last sentence stops in the middle and has one of the words ``known``."""
+        spoken = [item.text.strip() for item in self.told if isinstance(item, Utterance)]
+        if not spoken or spoken[-1].endswith(_SENTENCE_ENDS):
+            return False
+        return bool(_words(_SENTENCE_END.split(spoken[-1])[-1]) & known)
+
+    def times_asked(self, own: frozenset[str], after: int, until: int) -> int:
+        """Return in how many sentences told by events between the two the words ``own`` stand, said or heard."""
+        counts = Counter[bool]()
+        for item in self.told:
+            sentences = _SENTENCE_END.split(_part(item, after, until))
+            counts[isinstance(item, HeardText)] += sum(bool(_words(sentence) & own) for sentence in sentences)
+        return max(counts.values(), default=0)
+
+
+@dataclass(slots=True)
+class _Earlier:
+    """Equal calls since the caller last spoke before them: the event of its words, of the last call, how many."""
+
+    spoke_seq: int
+    call_seq: int
+    count: int = 1
+
+
 def find_unasked(scenario: Scenario, deeds: Sequence[Deed]) -> tuple[list[Unasked], int]:
-    """Return the caller's tool calls that nobody asked for, and how many calls were looked at."""
+    """Return the caller's tool calls that nobody asked for, and how many calls were looked at.
+
+    A call whose result never came may be made again.
+    """
     tools = _caller_tools(scenario)
     vocabularies = _vocabularies(scenario.domain, tools)
-    of_any = frozenset().union(*vocabularies.values())
-    heard: list[str] = []
-    since: dict[tuple[str, str], int] = {}
+    of_any = frozenset().union(*(words.own for words in vocabularies.values()))
+    delivered = _delivered(deeds)
+    past, earlier = _Past(), dict[tuple[str, str], _Earlier]()
     unasked: list[Unasked] = []
     looked_at = 0
     for deed in deeds:
-        if isinstance(deed, Utterance | HeardText):
-            if deed.side is (Side.AGENT if isinstance(deed, Utterance) else Side.USER):
-                heard.append(deed.text)
+        if isinstance(deed, Utterance) and deed.side is Side.USER:
+            past.spoke_seq = deed.seqs[0]
+        elif isinstance(deed, Utterance) or (isinstance(deed, HeardText) and deed.side is Side.USER):
+            past.told.append(deed)
         elif isinstance(deed, ToolCalled) and deed.side is Side.USER and deed.name in tools:
             looked_at += 1
             key = (deed.name, repr(sorted(deed.arguments.items())))
-            why = _why_unasked(tools[deed.name], vocabularies[deed.name], of_any, heard, since.get(key))
-            since[key] = len(heard)
+            why = _why_unasked(tools[deed.name], vocabularies[deed.name], of_any, past, earlier.get(key))
+            if deed.call_id in delivered:
+                earlier[key] = _next(earlier.get(key), past.spoke_seq, deed.seq)
             if why:
                 unasked.append(Unasked(deed, why))
     return unasked, looked_at
 
 
-def _why_unasked(
-    tool: Tool, own: frozenset[str], of_any: frozenset[str], heard: Sequence[str], since: int | None
-) -> str:
-    """Return why a call was not asked for; empty when it was. ``since``: what was heard at the last equal call."""
+def _next(before: _Earlier | None, spoke_seq: int, call_seq: int) -> _Earlier:
+    count = before.count + 1 if before is not None and before.spoke_seq == spoke_seq else 1
+    return _Earlier(spoke_seq, call_seq, count)
+
+
+def _delivered(deeds: Sequence[Deed]) -> set[str]:
+    """Return the ids of the caller's tool calls whose results reached it."""
+    return {
+        deed.call_id
+        for deed in deeds
+        if isinstance(deed, ToolReturned) and deed.side is Side.USER and not deed.cancelled
+    }
+
+
+def _why_unasked(tool: Tool, words: _Words, of_any: frozenset[str], past: _Past, earlier: _Earlier | None) -> str:
+    """Return why a call was not asked for; empty when it was. ``earlier``: the equal calls that were answered."""
     if tool.kind is ToolKind.READ:
-        return "" if _words(" ".join(heard)) & of_any else "nothing that was said before is about any tool"
-    if since is not None:
-        lately = " ".join(heard[since:])
-        is_asked = bool(_words(lately) & own) or _AGAIN.search(lately) is not None
-        return "" if is_asked else "it was not asked for again since the last time"
-    return "" if _words(" ".join(heard)) & own else "nothing that was said before asks for it"
+        return "" if _words(past.text()) & of_any else "nothing that was said before is about any tool"
+    if earlier is not None:
+        return "" if _is_asked_again(words, past, earlier) else "it was not asked for again since the last time"
+    is_asked = bool(_words(past.text()) & words.own) or past.has_cut(words.known)
+    return "" if is_asked else "nothing that was said before asks for it"
+
+
+def _is_asked_again(words: _Words, past: _Past, earlier: _Earlier) -> bool:
+    """Whether a call was asked for since its last equal one, or more often than once before that one."""
+    lately = past.text(after=earlier.call_seq)
+    if _words(lately) & words.own or _AGAIN.search(lately):
+        return True
+    asked = past.times_asked(words.own, earlier.spoke_seq, earlier.call_seq)
+    is_twice = _TWICE.search(past.text(earlier.spoke_seq, earlier.call_seq)) is not None
+    return asked + is_twice > earlier.count
+
+
+def _part(item: Utterance | HeardText, after: int, until: int | None) -> str:
+    """Return what ``item`` holds of the events after ``after``, up to ``until``."""
+    pieces = zip(item.seqs, item.pieces, strict=True) if isinstance(item, Utterance) else [(item.seq, item.text)]
+    return join_words([text for seq, text in pieces if seq > after and (until is None or seq <= until)])
 
 
 def _caller_tools(scenario: Scenario) -> dict[str, Tool]:
@@ -105,8 +186,8 @@ def _caller_tools(scenario: Scenario) -> dict[str, Tool]:
     return found
 
 
-def _vocabularies(domain: str, tools: Mapping[str, Tool]) -> dict[str, frozenset[str]]:
-    """Return for each tool the words that tell it from most others.
+def _vocabularies(domain: str, tools: Mapping[str, Tool]) -> dict[str, _Words]:
+    """Return for each tool its words, and those that tell it from most others.
 
     The things in its name count when few names hold them, however often descriptions do; verbs that begin several
     names tell nothing.
@@ -117,7 +198,8 @@ def _vocabularies(domain: str, tools: Mapping[str, Tool]) -> dict[str, frozenset
     verbs = Counter(name.split("_")[0][:_STEM] for name in tools)
     shared = {verb for verb, count in verbs.items() if count > 1}
     rare, rare_things = _rare(words.values(), limit), _rare(things.values(), limit)
-    return {name: frozenset((words[name] & rare | things[name] & rare_things) - shared) for name in tools}
+    own = {name: frozenset((words[name] & rare | things[name] & rare_things) - shared) for name in tools}
+    return {name: _Words(own[name], frozenset(words[name])) for name in tools}
 
 
 def _rare(texts: Iterable[set[str]], limit: int) -> set[str]:

@@ -1,7 +1,15 @@
 import pytest
 
 from duologue.records.action import Side
-from duologue.records.event import BotReady, ContextPulled, ExitRequested, HeardText, ProtocolNote
+from duologue.records.event import (
+    BotReady,
+    ContextPulled,
+    ExitRequested,
+    HeardText,
+    ProtocolNote,
+    ToolCalled,
+    ToolReturned,
+)
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
@@ -170,6 +178,39 @@ def test_write_that_is_repeated_needs_another_request(abroad: Scenario) -> None:
     assert asked.say(AGENT, "I see.").use("toggle_airplane_mode").failed() == ["caller_tools"]
     asked = talk(abroad, "Help.", "Please toggle airplane mode.").use("toggle_airplane_mode").say(USER, "It is on.")
     assert asked.say(AGENT, "Do that again.").use("toggle_airplane_mode").failed() == []
+
+
+def test_request_that_was_cut_short_counts_by_any_word_of_the_tool(abroad: Scenario) -> None:
+    assert talk(abroad, "Help.", "Please tell me your phone").use("reboot_device").failed() == []
+    assert talk(abroad, "Help.", ASK_NUMBER).use("reboot_device").failed() == ["caller_tools"]
+    assert talk(abroad, "Help.", "Please").use("reboot_device").failed() == ["caller_tools"]
+    later = talk(abroad, "Help.", "Please tell me your phone", "Sorry?", "Which country are you in?")
+    assert later.use("reboot_device").failed() == ["caller_tools"]
+
+
+@pytest.mark.parametrize("cancelled", [None, True, False])
+def test_write_whose_result_was_lost_may_be_repeated(abroad: Scenario, cancelled: bool | None) -> None:
+    dialogue = talk(abroad, "Help.", "Please toggle airplane mode.")
+    name = "toggle_airplane_mode"
+    dialogue.builder.add(ToolCalled(side=USER, call_id="first", name=name, arguments={}))
+    if cancelled is not None:
+        dialogue.builder.add(ToolReturned(side=USER, call_id="first", name=name, cancelled=cancelled))
+    assert dialogue.use(name).failed() == (["caller_tools"] if cancelled is False else [])
+
+
+def test_write_is_asked_for_as_often_as_was_said_before_it(abroad: Scenario) -> None:
+    name = "toggle_airplane_mode"
+    for twice in ("Toggle airplane mode. Then toggle airplane mode.", "Turn airplane mode on and off."):
+        dialogue = talk(abroad, "Help.", twice).use(name).use(name)
+        assert dialogue.failed() == []
+        assert dialogue.use(name).failed() == ["caller_tools"]
+
+
+def test_request_whose_last_words_come_after_the_call_counts_once(abroad: Scenario) -> None:
+    dialogue = talk(abroad, "Help.", "Please toggle airplane mode").use("toggle_airplane_mode")
+    assert dialogue.say(AGENT, "for me now.").use("toggle_airplane_mode").failed() == ["caller_tools"]
+    dialogue = talk(abroad, "Help.", "Please toggle airplane mode").use("toggle_airplane_mode")
+    assert dialogue.say(AGENT, "and do so again.").use("toggle_airplane_mode").failed() == []
 
 
 def test_several_requests_in_one_breath_are_all_asked_for(abroad: Scenario) -> None:
