@@ -1,6 +1,7 @@
 """The same agent with tools and a database of its own: it reports each write, and what its database looks like.
 
     python examples/foreign_agent.py --port 8765
+    python bot_server.py --config server_configs/user.yaml --port 8766
     python run_evaluation.py --bot-protocol realtime --scenarios \
         tau2_telecom__mms_issue__bad_network_preference__user_abroad_roaming_disabled_on
 """

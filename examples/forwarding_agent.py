@@ -1,6 +1,7 @@
 """The least that an agent has to do: be a WebSocket server, hear, speak, and forward its tool calls.
 
     python examples/forwarding_agent.py --port 8765
+    python bot_server.py --config server_configs/user.yaml --port 8766
     python run_evaluation.py --bot-protocol realtime --scenarios \
         tau2_telecom__mms_issue__bad_network_preference__user_abroad_roaming_disabled_on
 

@@ -1,4 +1,4 @@
-"""A brain of one's own: it takes a message, and looks up an account when it hears a number.
+"""A brain of one's own: it takes a message, looks up an account when it hears a number, and hangs up on a goodbye.
 
 In a bot's configuration:
 
@@ -13,6 +13,8 @@ import re
 from typing import Any
 
 from duologue.bots.brains.brain import BrainCall, BrainReply
+
+HANG_UP = "EndConversationTool"
 
 
 class Receptionist:
@@ -36,6 +38,8 @@ class Receptionist:
         said = [message["content"] for message in messages if message["role"] == "user"]
         if len(said) <= 1:
             return BrainReply(self._greeting)
+        if "goodbye" in said[-1].lower() and HANG_UP in tools:
+            return BrainReply("Goodbye.", calls=(BrainCall(HANG_UP, {}),))
         number = re.search(r"\d{3}-?\d{3}-?\d{4}", said[-1])
         if number and self._lookup_tool in tools:
             return BrainReply(calls=(BrainCall(self._lookup_tool, {"phone": number.group()}),))

@@ -36,8 +36,9 @@ LONGEST_S = 86400
 
 _EPILOG = """\
 stored runs:
-  run_evaluation.py rescore RUN_DIR      score a stored run again, without a call; --judge asks a judge
-  run_evaluation.py agreement RUN_DIR    compare two judges on a stored run
+  run_evaluation.py rescore RUN_DIR      score it again, without a call
+  run_evaluation.py agreement RUN_DIR    compare two judges on it
+  each with --help
 
 yourself in a browser:
   run_evaluation.py talk --scenario NAME --as user|agent [--launch]
@@ -47,9 +48,9 @@ exit codes:
   3 finished, but something was not evaluable · 130 stopped with Ctrl-C
 
 environment:
-  DUOLOGUE_TOKEN    shared token of bots and bridge, used unless --auth-token is given
+  DUOLOGUE_TOKEN    shared token of bots and bridge; --auth-token wins
   DUOLOGUE_DOMAINS  further folders that hold domains
-  EVAL_DATA_ROOT    folder that databases are read from
+  EVAL_DATA_ROOT    folder that the data of domains are read from (data)
 """
 
 
@@ -138,7 +139,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="run_evaluation.py",
         usage="run_evaluation.py [options]\n       run_evaluation.py rescore RUN_DIR [options]\n"
         "       run_evaluation.py agreement RUN_DIR --judge A --judge B",
-        description="Run spoken conversations between a simulated user bot and an agent bot, and score them.",
+        description="Run spoken conversations between a simulated user and an agent, and score them.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -224,7 +225,7 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=COMPAT_MODES,
-        help="reference: old gating and float rules; tau2: upstream's rule profile; may be given twice",
+        help="reference: rules of the reference harness; tau2: upstream's rule profile; may be given twice",
     )
     group.add_argument("--strict-match", action="store_true", help="writes beyond the expected ones fail action match")
     group.add_argument(
