@@ -123,7 +123,7 @@ class SessionPipeline:
         self._runner = WorkerRunner(handle_sigint=False)
         self.calls = ToolCalls(self.state, self._push)
         self._llm.register_function(None, self.calls.handle)
-        self._control = Control(config, self.state, self.calls, self, self._push)
+        self._control = Control(config, self.state, self.calls, self, self.report)
         self._worker.rtvi.add_event_handler("on_client_message", self._answer)
 
     def _chain(self, config: BotConfig, models: Models, transport: BaseTransport) -> list[FrameProcessor]:

@@ -157,7 +157,7 @@ async def _flag(attempt: Attempt, side: Side, control: ControlRequest) -> None:
     except ValueError as error:
         raise InitializationFailed(f"the {side} bot's answer to {control.t}: {error}") from error
     if not is_done:
-        raise InitializationFailed(f"the {side} bot refused {control.t}{_last_error(attempt, side)}")
+        raise InitializationFailed(f"the {side} bot refused {control.t}{_last_error(attempt, side, control.t)}")
 
 
 async def _initialize(attempt: Attempt, side: Side, full: dict[str, Any] | None) -> Report:
@@ -241,8 +241,8 @@ async def _request(attempt: Attempt, side: Side, control: ControlRequest) -> Any
     return d
 
 
-def _last_error(attempt: Attempt, side: Side) -> str:
+def _last_error(attempt: Attempt, side: Side, request: str) -> str:
     for item in reversed(attempt.party(side).connection.queued()):
         if isinstance(item, RtviMessage) and isinstance(item.data, dict) and item.data.get("type") == "bot-error":
-            return f": {item.data.get('message')}"
+            return f": {str(item.data.get('message')).removeprefix(f'{request}: ')}"
     return ""

@@ -113,6 +113,7 @@ async def test_a_missing_prompt_is_refused(start_bot, prompt):
     async with start_bot().client() as client:
         await client.ready()
         assert await client.ask("update_system_prompt", {"prompt": prompt}) is False
+        assert "prompt must be a text" in client.pushes("bot-error")[0]["message"]  # there before the answer
 
 
 async def test_a_new_prompt_clears_state_log_context_and_tools(start_bot):
