@@ -25,6 +25,8 @@ from duologue.records.shown import one_line, printable
 RECORDING = "conversation_log.wav"
 SUMMARY = "all_summary.txt"
 PLAIN_WIDTH = 160
+_WIDE = 120
+"""Columns from which on the table has room for reasons; in less they stand below it."""
 _REFRESH_S = 0.25
 _SHOWN_RECORDINGS = 12
 _STYLES = {OutcomeKind.PASSED: "green", OutcomeKind.FAILED: "red", OutcomeKind.NOT_EVALUABLE: "yellow"}
@@ -165,23 +167,25 @@ def attempt_name(result: ScenarioResult) -> str:
     return result.scenario if result.attempt == 1 else f"{result.scenario} (trial {result.attempt})"
 
 
-def results_table(results: Sequence[ScenarioResult]) -> Table:
+def results_table(results: Sequence[ScenarioResult], *, with_reasons: bool = True) -> Table:
     """Return the final table: one row for each attempt."""
     table = Table(title="Results", title_justify="left")
     table.add_column("scenario", overflow="fold")
     table.add_column("outcome", no_wrap=True)
     for name in ("turns", "media", "latency p50"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("why", overflow="fold")
+    if with_reasons:
+        table.add_column("why", overflow="fold")
     for result in results:
         p50 = result.conversation.latency.percentiles.p50_ms
+        reason = [Text(one_line(result.outcome.detail))] if with_reasons else []
         table.add_row(
             Text(attempt_name(result)),
             Text(outcome_text(result), style=_STYLES[result.outcome.kind]),
             str(len(result.conversation.turns)),
             clock_text(result.media_ms),
             "–" if p50 is None else f"{p50:.0f} ms",
-            Text(one_line(result.outcome.detail)),
+            *reason,
         )
     return table
 
@@ -198,8 +202,11 @@ def print_final(console: Console, run_dir: Path, results: Sequence[ScenarioResul
     score = Score()
     for result in results:
         score.add(result)
-    console.print(results_table(results))
-    lines = [str(score), f"run directory: {run_dir}", f"summary: {run_dir / SUMMARY}"]
+    explained = [result for result in results if result.outcome.detail]
+    is_wide = console.width >= _WIDE
+    console.print(results_table(results, with_reasons=is_wide and bool(explained)))
+    lines = [] if is_wide else [f"{attempt_name(result)}: {one_line(result.outcome.detail)}" for result in explained]
+    lines += [str(score), f"run directory: {run_dir}", f"summary: {run_dir / SUMMARY}"]
     recordings = [folder / RECORDING for folder in folders if (folder / RECORDING).is_file()]
     if len(recordings) <= _SHOWN_RECORDINGS:
         lines += [f"recording: {path}" for path in recordings]

@@ -102,7 +102,8 @@ def _result_lines(result: ScenarioResult) -> list[str]:
         if verdict.passed is not None or not verdict.evaluable:
             state = {True: "passed", False: "failed", None: "not evaluable"}[verdict.passed]
             gate = " (does not gate)" if verdict.signal in result.breakdown.excluded else ""
-            lines.append(f"  {verdict.signal:<18} {state}{gate}: {one_line(verdict.reason)}")
+            reason = f": {one_line(verdict.reason)}" if verdict.reason else ""
+            lines.append(f"  {verdict.signal:<18} {state}{gate}{reason}")
     return [*lines, ""]
 
 

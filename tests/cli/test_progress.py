@@ -112,6 +112,15 @@ def test_end_names_table_score_directory_and_recordings(tmp_path: Path) -> None:
     ]
 
 
+def test_a_narrow_terminal_gets_reasons_below_the_table(tmp_path: Path) -> None:
+    lost = Outcome(kind=OutcomeKind.NOT_EVALUABLE, cause=Cause.TRANSPORT, detail="the agent bot is gone, " * 9)
+    out = io.StringIO()
+    print_final(Console(file=out, width=80), tmp_path, [result("shop__y", lost)], [tmp_path])
+    table, below = out.getvalue().split("\nshop__y: ")
+    assert "why" not in table and all(len(line) <= 80 for line in table.splitlines())
+    assert below.startswith("the agent bot is gone, the agent bot is gone,")
+
+
 def test_words_of_a_bot_never_reach_the_terminal_as_commands() -> None:
     hostile = "a\x1b[2J\x1b]0;title\x07\x9b31m\u202e[bold]b\nc"
     out = io.StringIO()
