@@ -43,7 +43,8 @@ def run_bot(config: BotConfig, on_ready: Callable[[str], None]) -> None:
         ConfigError: the address cannot be used, or a model is missing.
         BotStateError: a bot in real time lost its pipeline.
     """
-    logging.getLogger("websockets").setLevel(logging.WARNING)
+    for chatty in ("websockets", "faster_whisper"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     if config.server.log_level == "DEBUG":
         bridge_loguru("DEBUG")
     in_real_time = config.transport.type == "websocket"
