@@ -1,6 +1,7 @@
 """The import rules, and the rules on who may read time, print, exit and open sockets."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -74,3 +75,13 @@ def test_only_the_connection_opens_client_sockets() -> None:
 def test_received_text_is_never_evaluated() -> None:
     evaluators = {path for path, tree in modules() for name in calls(tree) if name in {"eval", "exec"}}
     assert evaluators == set()
+
+
+def test_no_module_of_the_engine_names_a_suite_domain() -> None:
+    """What such a domain needs is a capability that any domain can declare."""
+    places = [ENGINE, *(ROOT / name for name in ("sync", "benchmarks", "examples", "server_configs"))]
+    files = [path for place in places for path in place.rglob("*") if path.suffix in {".py", ".yaml", ".js", ".html"}]
+    files += ROOT.glob("*.py")
+    assert len(files) > 200
+    named = [path for path in files if re.search(r"voiceagentbench|\bvab\b", path.read_text("utf-8"), re.IGNORECASE)]
+    assert named == []
