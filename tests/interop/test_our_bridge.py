@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -180,6 +181,29 @@ async def test_a_loop_that_is_late_makes_the_call_not_evaluable(tmp_path: Path) 
     assert (played.fault.cause, played.fault.error) == (Cause.HARNESS, "LoopTooLate")
     timed = played.trace.last(ev.LoopTimed)
     assert timed is not None and timed.max_lag_ms >= 1900
+    outcome = played.result.outcome
+    assert (outcome.kind, outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.HARNESS)
+
+
+async def test_a_busy_processor_makes_the_call_not_evaluable_and_decides_no_verdict(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def burn() -> None:
+        while not done.is_set():
+            pow(7, 400_000)  # one step keeps every other thread of the process waiting
+
+    burner = threading.Thread(target=burn)
+
+    async def stays(bot: ForeignBot) -> None:
+        burner.start()
+        await bot.play(tone(3.0))
+
+    try:
+        played = await play(tmp_path, shop_bot(stays), clock=FastClock(1.0), realtime=RealtimeSettings())
+    finally:
+        done.set()
+        burner.join()
+    assert (played.fault.cause, played.fault.error) == (Cause.HARNESS, "LoopTooLate")
     outcome = played.result.outcome
     assert (outcome.kind, outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.HARNESS)
 
