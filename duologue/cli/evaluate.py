@@ -40,8 +40,9 @@ from duologue.runner.build import (
     demo_names,
     judged_scenarios,
 )
-from duologue.runner.folders import create_run_dir, write_run_args
+from duologue.runner.folders import create_run_dir, removed_if_nothing_ran, write_run_args
 from duologue.runner.observer import RunObserver, SilentObserver
+from duologue.runner.rerun import Rerun, check_profiles, load_rerun
 from duologue.runner.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _evaluate(argv: Sequence[str], options: Options) -> int:
     console = _console()
-    selection = replace(options.selection, names=demo_names()) if options.is_demo else options.selection
+    rerun = load_rerun(options.rerun, options.causes) if options.rerun is not None else None
+    selection = options.selection
+    if options.is_demo or rerun is not None:
+        selection = replace(selection, names=demo_names() if rerun is None else rerun.names)
     scenarios = build_scenarios(selection)
     if options.is_list_domains:
         print_domains(console, scenarios)
@@ -90,15 +94,19 @@ def _evaluate(argv: Sequence[str], options: Options) -> int:
         return EXIT_FINISHED
     if not scenarios:
         raise OptionError("no scenario to run", EXIT_USAGE)
+    if rerun is not None:
+        check_profiles(rerun, scenarios)
     scenarios = apply_run_settings(scenarios, options.run)
     check_scenarios(scenarios)
     if options.run.adapter is not None:
         check_adapter(scenarios)
     options = replace(options, run=with_due_judge(options.run, options.parsed, judged_scenarios(scenarios)))
-    return _run(argv, options, scenarios, console)
+    return _run(argv, options, scenarios, rerun, console)
 
 
-def _run(argv: Sequence[str], options: Options, scenarios: Sequence[Scenario], console: Console) -> int:
+def _run(
+    argv: Sequence[str], options: Options, scenarios: Sequence[Scenario], rerun: Rerun | None, console: Console
+) -> int:
     # Imported here, so that --help, --list and bad options answer at once.
     from duologue.runner.batch import Batch
     from duologue.runner.run_reports import write_run_reports
@@ -107,10 +115,12 @@ def _run(argv: Sequence[str], options: Options, scenarios: Sequence[Scenario], c
     started = clock.utc_now()
     run_dir = create_run_dir(options.run.output_dir, started)
     names = [scenario.name for scenario in scenarios]
-    write_run_args(run_dir, started=started, argv=argv, parsed=options.parsed, names=names)
-    batch = Batch.plan(scenarios, run_dir, seed=options.run.seed, trials=options.run.trials)
+    origin = rerun.record(names) if rerun is not None else None
+    write_run_args(run_dir, started=started, argv=argv, parsed=options.parsed, names=names, rerun=origin)
+    only = rerun.trials if rerun is not None else None
+    batch = Batch.plan(scenarios, run_dir, seed=options.run.seed, trials=options.run.trials, only=only)
     is_stopped = False
-    with run_log(run_dir):
+    with removed_if_nothing_ran(run_dir), run_log(run_dir):
         try:
             with _observer(options, console, clock) as observer:
                 observer.run_started(run_dir, len(batch.attempts))

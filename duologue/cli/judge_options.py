@@ -23,13 +23,16 @@ CEREBRAS_MODEL = "gpt-oss-120b"
 _SPEC = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)")
 
 
-def add_judge_flags(parser: argparse.ArgumentParser, *, title: str = "judge (off without --judge-url)") -> None:
-    """Add the flags of a judge as a group of their own."""
+def add_judge_flags(
+    parser: argparse.ArgumentParser, *, title: str = "judge (off without --judge-url)", is_dispensable: bool = False
+) -> None:
+    """Add the flags of a judge as a group of their own, with ``--no-judge`` where domains may want one."""
     group = parser.add_argument_group(title)
     group.add_argument("--judge-url", type=_url, default="", metavar="URL", help="chat completions endpoint")
-    group.add_argument(
-        "--no-judge", action="store_true", help="leave out what only a judge can tell, in domains that want one"
-    )
+    if is_dispensable:
+        group.add_argument(
+            "--no-judge", action="store_true", help="leave out what only a judge can tell, in domains that want one"
+        )
     group.add_argument("--judge-model", default=DEFAULT_MODEL, metavar="NAME", help="(%(default)s)")
     group.add_argument("--judge-api-key", metavar="KEY", help="better kept in the environment")
     group.add_argument(

@@ -14,6 +14,7 @@ from duologue import __version__
 from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judge_settings
 from duologue.cli.option_values import number, whole
 from duologue.cli.realtime_options import add_realtime_flags, frame_problem, realtime_settings
+from duologue.cli.rerun_options import add_rerun_flags, given_causes, rerun_problem
 from duologue.cli.suite_options import (
     adapter_settings,
     add_caller_flags,
@@ -21,6 +22,7 @@ from duologue.cli.suite_options import (
     add_trial_flags,
     given_domain_flags,
 )
+from duologue.records.outcome import Cause
 from duologue.runner.build import domain_flags
 from duologue.runner.settings import COMPAT_MODES, LaunchSettings, RunSettings, Selection
 
@@ -64,7 +66,11 @@ class OptionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A parsed command line. ``parsed`` holds every flag by its name, for the record of the run."""
+    """A parsed command line.
+
+    ``rerun`` is a stored run whose attempts are run again, where ``causes`` (all, if empty) made them not evaluable.
+    ``parsed`` holds every flag by its name, for the record of the run.
+    """
 
     selection: Selection
     run: RunSettings
@@ -73,6 +79,8 @@ class Options:
     is_list_domains: bool = False
     is_quiet: bool = False
     verbosity: int = 0
+    rerun: Path | None = None
+    causes: tuple[Cause, ...] = ()
     parsed: dict[str, Any] = field(default_factory=dict)
 
 
@@ -129,7 +137,16 @@ def parse_options(argv: Sequence[str]) -> Options:
         judge_cache=judge_cache_folder(args, args.output_dir),
     )
     return Options(
-        selection, run, args.demo, args.list, args.list_domains, args.quiet, args.verbose, parsed=dict(vars(args))
+        selection,
+        run,
+        args.demo,
+        args.list,
+        args.list_domains,
+        args.quiet,
+        args.verbose,
+        rerun=args.rerun,
+        causes=given_causes(args),
+        parsed=dict(vars(args)),
     )
 
 
@@ -156,7 +173,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_output,
     ):
         add_group(parser)
-    add_judge_flags(parser)
+    add_judge_flags(parser, is_dispensable=True)
     add_domain_flags(parser, domain_flags())
     return parser
 
@@ -168,6 +185,7 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--demo", action="store_true", help="the short fixed list that shows what a run looks like")
     group.add_argument("--limit", type=whole(1), metavar="N", help="only the first N, evenly over suites")
     add_trial_flags(group)
+    add_rerun_flags(group)
     group.add_argument("--split", default="base", help="named subset of a domain (%(default)s)")
     group.add_argument(
         "--tau2-data", metavar="PATH", help="your own copy of tau2-bench: a checkout, or 'package' if it is installed"
@@ -252,6 +270,8 @@ def _refuse_missing_features(args: argparse.Namespace) -> None:
         raise OptionError(problem, EXIT_BAD_VALUE)
     if args.resume:
         raise OptionError("--resume: not available in this version; start a new run", EXIT_USAGE)
+    if problem := rerun_problem(args):
+        raise OptionError(problem, EXIT_USAGE)
     if args.demo and (args.scenarios or args.domain):
         raise OptionError("--demo is a fixed list; leave out --scenarios and --domain", EXIT_USAGE)
     if args.adapter and args.launch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,17 +25,28 @@ class Batch:
     results: list[ScenarioResult] = field(default_factory=list)
 
     @classmethod
-    def plan(cls, scenarios: Sequence[Scenario], run_dir: Path, *, seed: int = 0, trials: int = 1) -> Batch:
+    def plan(
+        cls,
+        scenarios: Sequence[Scenario],
+        run_dir: Path,
+        *,
+        seed: int = 0,
+        trials: int = 1,
+        only: Collection[tuple[str, int]] | None = None,
+    ) -> Batch:
         """Return the attempts: every scenario in order, then the second trial of each, each with its own folder.
 
-        The first trial has the seed ``seed``, each further one the next number.
+        The first trial has the seed ``seed``, each further one the next number. With ``only``, the attempts are
+        those trials alone, given by scenario name and number, whatever ``trials`` says.
         """
+        last = max((trial for _, trial in only), default=0) if only is not None else trials
         folders = folder_names([scenario.name for scenario in scenarios])
         return cls(
             tuple(
                 Attempt(scenario, run_dir / trial_folder(folder, trial), run_dir.name, trial, seed + trial - 1)
-                for trial in range(1, trials + 1)
+                for trial in range(1, last + 1)
                 for scenario, folder in zip(scenarios, folders, strict=True)
+                if only is None or (scenario.name, trial) in only
             ),
             run_dir,
         )

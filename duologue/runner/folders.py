@@ -6,12 +6,13 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from duologue.errors import ConfigError
+from duologue.errors import ConfigError, DuologueError
 from duologue.records.redaction import REDACTED, redact_url
 
 RUN_ARGS = "run_args.json"
@@ -40,6 +41,17 @@ def create_run_dir(output_dir: Path, started: datetime) -> Path:
         raise ConfigError(
             f"--output-dir {output_dir}: no run can be written there ({error.strerror or error}); name another folder"
         ) from error
+
+
+@contextlib.contextmanager
+def removed_if_nothing_ran(run_dir: Path) -> Iterator[None]:
+    """Remove a run directory without any folder, of an attempt or of bot logs, when an error ends the block."""
+    try:
+        yield
+    except DuologueError:
+        if not any(path.is_dir() for path in run_dir.iterdir()):
+            shutil.rmtree(run_dir)
+        raise
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
@@ -88,9 +100,18 @@ def redact_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_run_args(
-    run_dir: Path, *, started: datetime, argv: Sequence[str], parsed: Mapping[str, Any], names: Sequence[str]
+    run_dir: Path,
+    *,
+    started: datetime,
+    argv: Sequence[str],
+    parsed: Mapping[str, Any],
+    names: Sequence[str],
+    rerun: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write ``run_args.json``: one invocation with its arguments and the scenarios it resolved to, secrets redacted."""
+    """Write ``run_args.json``: one invocation with its arguments and the scenarios it resolved to, secrets redacted.
+
+    ``rerun`` says which attempts of a stored run are run again.
+    """
     invocation = {
         "started_at": started.isoformat(),
         "argv": redact_argv(argv),
@@ -98,6 +119,7 @@ def write_run_args(
         "environment": redact_values(_duologue_environment()),
         "resolved_scenario_count": len(names),
         "resolved_scenario_names": list(names),
+        **({"rerun": dict(rerun)} if rerun is not None else {}),
     }
     text = json.dumps({"invocations": [invocation]}, indent=2, ensure_ascii=False, default=str)
     temporary = run_dir / f".{RUN_ARGS}.tmp"

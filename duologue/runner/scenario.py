@@ -215,7 +215,7 @@ def build_plan(scenario: Scenario) -> PlanPayload:
         try:
             mutations.update(build_mutants(scenario, [kind]))
         except ScenarioError as error:
-            logger.info("no wrong plan", extra={"kind": kind, "error": str(error)})
+            logger.debug("no wrong plan", extra={"kind": kind, "error": str(error)})
     return PlanPayload(scenario.reference_actions, mutations)
 
 

@@ -103,6 +103,7 @@ def test_bot_that_cannot_start_is_code_1_with_its_own_words(
     error = capsys.readouterr().err
     assert "the agent bot" in error
     assert "prot" in error
+    assert list((tmp_path / "out").glob("eval_*/bot_logs/agent.log"))
 
 
 def test_exit_code_tells_what_was_evaluable() -> None:
@@ -126,7 +127,7 @@ def test_run_without_bots_stops_at_once_and_says_what_to_start(tmp_path: Path) -
     assert done.returncode == 1
     assert "cannot reach the agent bot at ws://127.0.0.1:9 (connection refused); start the agent bot" in done.stderr
     assert "or pass --user-url" in done.stderr
-    assert not list(tmp_path.glob("eval_*/tau2*"))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.socket

@@ -185,3 +185,14 @@ def test_agreement_of_stored_replies_asks_nobody(run_dir: Path, serve: Serve) ->
     assert run_agreement(arguments) == 0
     assert double.requests == asked
     assert run_agreement([*arguments[:3], "--judge", "judge_result.nobody.json"]) == 1
+
+
+@pytest.mark.parametrize("run", [run_agreement, run_rescore])
+def test_going_without_a_judge_is_no_option_for_stored_runs(
+    run: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(["--help"])
+    shown = capsys.readouterr().out
+    assert "--judge-url" in shown
+    assert "--no-judge" not in shown

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from duologue.cli.options import OptionError, build_parser, parse_options
+from duologue.records.outcome import Cause
 
 
 def test_defaults_are_those_of_the_field() -> None:
@@ -27,6 +28,14 @@ def test_prefix_may_be_given_with_its_underscores() -> None:
 def test_compat_can_be_given_twice() -> None:
     options = parse_options(["--compat", "tau2", "--compat", "reference", "--compat", "tau2"])
     assert options.run.compat == options.selection.compat == ("tau2", "reference")
+
+
+def test_rerun_goes_with_the_other_flags_and_causes_can_be_given_twice() -> None:
+    causes = ["--cause", "sync", "--cause", "user_sim", "--cause", "sync"]
+    options = parse_options(["--rerun", "eval_1", *causes, "--launch", "--seed", "3"])
+    assert (options.rerun, options.causes) == (Path("eval_1"), (Cause.SYNC, Cause.USER_SIM))
+    assert options.run.launch is not None
+    assert parse_options([]).rerun is None
 
 
 def test_launch_takes_the_two_configurations() -> None:
@@ -57,6 +66,7 @@ def test_token_comes_from_the_flag_before_the_environment(monkeypatch: pytest.Mo
         *(["--pause", value] for value in ("-1", "inf", "1e300")),
         ["--pace", "slow"],
         ["--compat", "nothing"],
+        ["--cause", "weather"],
         ["--audio-chunk-in-seconds", "0.016"],
         ["--output-sample-rate", "24000"],
         *(
@@ -80,6 +90,10 @@ def test_bad_value_is_exit_code_2_and_names_the_flag(argv: list[str]) -> None:
         (["word"], "unrecognized"),
         (["--resume", "20250101_000000"], "--resume: not available"),
         (["--demo", "--domain", "a"], "--demo is a fixed list"),
+        (["--cause", "sync"], "--cause narrows --rerun"),
+        (["--rerun", "r", "--scenarios", "a__b", "--suite", "x"], "leave out --scenarios, --suite"),
+        (["--rerun", "r", "--domain", "a"], "leave out --domain"),
+        (["--rerun", "r", "--demo", "--trials", "2"], "leave out --demo, --trials"),
     ],
 )
 def test_unusable_command_line_is_exit_code_1(argv: list[str], words: str) -> None:

@@ -58,7 +58,7 @@ def test_judge_of_the_environment_is_probed_before_any_call(
     error = capsys.readouterr().err
     assert "http://127.0.0.1:1/v1/chat/completions" in error
     assert "secret-key" not in error
-    assert not list(tmp_path.rglob("trace.jsonl"))
+    assert not list(tmp_path.glob("eval_*"))
 
 
 def test_turn_agents_refuse_callers_that_are_bots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,3 +123,13 @@ def test_plan_holds_the_reference_and_a_wrong_plan_of_each_kind(scenario: Scenar
     plan = build_plan(scenario)
     assert tuple(plan.plan) == scenario.reference_actions
     assert set(plan.mutations) == {"drop", "alter", "add"}
+
+
+def test_scenario_without_wrong_plans_says_so_only_to_who_debugs(
+    scenario: Scenario, caplog: pytest.LogCaptureFixture
+) -> None:
+    without_steps = scenario.model_copy(update={"reference_actions": ()})
+    with caplog.at_level("DEBUG", logger="duologue"):
+        plan = build_plan(without_steps)
+    assert "drop" not in plan.mutations
+    assert {record.levelname for record in caplog.records} == {"DEBUG"}
