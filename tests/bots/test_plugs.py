@@ -15,6 +15,33 @@ ECHO = """
             return BrainReply("Done." if heard else "")
 """
 
+NOTES = """
+    from pathlib import Path
+
+    from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+
+    class Notes(FrameProcessor):
+        def __init__(self, *, path):
+            super().__init__()
+            self._path = Path(path)
+
+        async def process_frame(self, frame, direction):
+            await super().process_frame(frame, direction)
+            if direction is FrameDirection.DOWNSTREAM:
+                with self._path.open("a") as notes:
+                    notes.write(f"{type(frame).__name__}\\n")
+            await self.push_frame(frame, direction)
+"""
+
+PASSES = {
+    "before_stt": {"InputAudioRawFrame", "VADUserStartedSpeakingFrame"},
+    "after_stt": {"TranscriptionFrame"},
+    "before_llm": {"LLMContextFrame"},
+    "before_tts": {"LLMTextFrame"},
+    "after_tts": {"TTSAudioRawFrame", "TTSTextFrame"},
+}
+"""What a processor at each place sees, and no processor further up."""
+
 
 @pytest.fixture(autouse=True)
 def examples_at_hand(monkeypatch):
@@ -102,6 +129,21 @@ async def test_the_documented_processor_corrects_what_was_heard(tmp_path, caller
             await client.wait(1.5)
             context = await client.ask("get_context_history")
     assert "Is this the reception?" in context["context"]
+
+
+async def test_every_place_has_what_the_page_says_passes_there(tmp_path, caller):
+    write_module(tmp_path, "own_notes", NOTES)
+    processors = [
+        {"at": at, "processor": "own_notes:Notes", "settings": {"path": str(tmp_path / at)}} for at in reversed(PASSES)
+    ]
+    with bot_with(tmp_path, {"processors": processors}) as bot:
+        await hear_one(bot, caller("Hello there."), seconds=3.0)
+    above: set[str] = set()
+    for at, passes in PASSES.items():
+        seen = set((tmp_path / at).read_text().split())
+        assert passes <= seen, at
+        assert not passes & above, at
+        above |= seen
 
 
 async def test_the_documented_brain_answers_and_calls_tools(tmp_path, caller):
