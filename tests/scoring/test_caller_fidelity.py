@@ -14,6 +14,7 @@ from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
+from duologue.reports.summary import render_text
 from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.caller_fidelity import check_caller
 from duologue.scoring.score import score_trace
@@ -349,6 +350,8 @@ def test_wrong_number_in_three_of_ten_calls_is_exactly_three_user_sim(scenarios:
     overall = aggregate_results(results).overall
     assert (overall.causes, overall.caller.passed, overall.caller.total) == ({"user_sim": 3}, 7, 10)
     assert (overall.caller_checks["caller_facts"].passed, overall.success.total) == (7, 7)
+    text = render_text(results, aggregate_results(results))
+    assert "faithful caller     7/10 = 70.0%" in text and "cause user_sim  3" in text
 
 
 @pytest.mark.parametrize("agent", ["reference", "do_nothing"])
