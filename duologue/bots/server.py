@@ -95,7 +95,10 @@ def bound_socket(config: BotConfig) -> socket.socket:
         ConfigError: the address is taken or not ours.
     """
     host, port = config.server.host, config.server.port
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small messages at once only on sockets that name their protocol. Without it a tick that
+    # sends a message and then its sound would wait 40 ms for the peer's delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

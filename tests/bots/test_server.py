@@ -187,3 +187,17 @@ def test_a_port_in_use_is_named():
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"server.port {port} on 127.0.0.1 is in use"):
             bound_socket(BotConfig.model_validate({"server": {"port": port}}))
+
+
+async def test_small_messages_leave_at_once():
+    accepted = asyncio.get_running_loop().create_future()
+
+    def meet(reader, writer):
+        accepted.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    async with await asyncio.start_server(meet, sock=bound_socket(BotConfig(server={"port": 0}))) as server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
+        assert await accepted
+        writer.close()
+        await writer.wait_closed()
