@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from duologue.bots.brains.brain import BrainCall, BrainReply
+from duologue.brains.brain import BrainCall, BrainReply
 
 HANG_UP = "EndConversationTool"
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from duologue.bots.brains.brain import Brain, BrainReply, build_brain
 from duologue.bots.brains.own import own_brain
+from duologue.brains.brain import Brain, BrainReply, build_brain
 from duologue.config import BotConfig, LlmConfig
 from duologue.errors import ConfigError, RegistryError
 from duologue.records.action import Side

@@ -22,8 +22,8 @@ from duologue.records.judge import JudgeResult
 from duologue.reports.files import write_json
 from duologue.reports.run_files import scenario_folders
 from duologue.runner.judging import JUDGE_RESULT, ask_about, load_judge_result, readable_trace
-from duologue.scoring.agreement import JudgedTwice, compare_judges
-from duologue.scoring.judge import Judge, build_judge
+from duologue.scoring.judge.agreement import JudgedTwice, compare_judges
+from duologue.scoring.judge.client import Judge, build_judge
 
 EXIT_DONE = 0
 EXIT_USAGE = 1

@@ -47,7 +47,7 @@ from duologue.runner.settings import RunSettings
 
 if TYPE_CHECKING:
     from duologue.runner.batch import Batch
-    from duologue.scoring.judge import Judge
+    from duologue.scoring.judge.client import Judge
 
 RESCORE, AGREEMENT, TALK = "rescore", "agreement", "talk"
 
@@ -160,7 +160,7 @@ async def _ready_judge(settings: RunSettings, clock: Clock) -> Judge | None:
     """Return the run's judge once it has answered, or None without one; raises JudgeError before any call."""
     if settings.judge is None:
         return None
-    from duologue.scoring.judge import build_judge
+    from duologue.scoring.judge.client import build_judge
 
     judge = build_judge(settings.judge, clock, settings.judge_cache)
     await judge.probe()

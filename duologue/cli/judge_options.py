@@ -13,7 +13,7 @@ from typing import Any
 from duologue.cli.option_values import number, whole
 from duologue.errors import ConfigError
 from duologue.runner.settings import RunSettings
-from duologue.scoring.judge_settings import Compaction, JudgeSettings
+from duologue.scoring.judge.settings import Compaction, JudgeSettings
 
 DEFAULT_MODEL = "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
 CACHE_FOLDER = "judge_cache"

@@ -20,7 +20,7 @@ from duologue.runner.judging import judge_folder
 from duologue.runner.rescoring import rebuild_run_files, rescore_folder
 from duologue.runner.run_reports import write_run_reports
 from duologue.scoring.aggregate import aggregate_results
-from duologue.scoring.judge import Judge, build_judge
+from duologue.scoring.judge.client import Judge, build_judge
 
 EXIT_DONE = 0
 EXIT_USAGE = 1

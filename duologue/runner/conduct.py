@@ -16,7 +16,7 @@ from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import AdapterSettings, RunSettings
 from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
 from duologue.runner.utterances import SPEECH_CACHE, build_speaker
-from duologue.scoring.judge import Judge
+from duologue.scoring.judge.client import Judge
 from duologue.speech.build import build_transcriber
 from duologue.turn_agents.build import opened_turn_agent
 from duologue.turn_agents.loop import Dispatch

@@ -15,10 +15,10 @@ from duologue.records.judgement import Judgement
 from duologue.records.record import Record
 from duologue.registry import load_domain
 from duologue.reports.files import write_json
-from duologue.scoring.caller_fidelity import caller_problems, check_caller
+from duologue.scoring.caller.fidelity import caller_problems, check_caller
 from duologue.scoring.evidence import ScoringMode, collect_evidence
-from duologue.scoring.judge import Judge
-from duologue.scoring.judge_attempt import answer_questions, judge_attempt
+from duologue.scoring.judge.attempt import answer_questions, judge_attempt
+from duologue.scoring.judge.client import Judge
 from duologue.toolkit.grading import GRADERS
 from duologue.trace.reader import Trace, load_trace
 

@@ -13,9 +13,9 @@ from typing import Any
 from duologue.errors import RegistryError, ScenarioError, ToolError
 from duologue.records.action import ReferenceAction, Side
 from duologue.records.scenario import Scenario, SignalName
-from duologue.scoring.action_match import arguments_match, match_rules
-from duologue.scoring.db_assertions import ask_predicate
-from duologue.scoring.matching import assign
+from duologue.scoring.signals.action_match import arguments_match, match_rules
+from duologue.scoring.signals.db_assertions import ask_predicate
+from duologue.scoring.signals.matching import assign
 from duologue.state.canonical import contract_hash
 from duologue.toolkit.dual_state import DualState, replay_reference, tool_settings
 from duologue.toolkit.phrasebook import PHRASEBOOKS

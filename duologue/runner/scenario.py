@@ -27,7 +27,7 @@ from duologue.runner.rescoring import rescore_folder
 from duologue.runner.scenario_log import scenario_log
 from duologue.runner.settings import RunSettings
 from duologue.runner.utterances import load_recordings
-from duologue.scoring.judge import Judge
+from duologue.scoring.judge.client import Judge
 from duologue.speech.utterances import Speaker
 from duologue.trace.reader import Trace, load_trace
 from duologue.trace.writer import TraceWriter

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from duologue.bridge.settings import BotProtocol, RealtimeSettings
 from duologue.records.action import Side
-from duologue.scoring.judge_settings import JudgeSettings
+from duologue.scoring.judge.settings import JudgeSettings
 
 COMPAT_MODES = ("reference", "tau2")
 """``reference``: the gating and float rules of the reference harness. ``tau2``: upstream's rule profile."""

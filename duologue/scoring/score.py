@@ -14,14 +14,12 @@ from duologue.records.judgement import Judgement
 from duologue.records.outcome import Verdict
 from duologue.records.result import ExpectedEnd, ScenarioResult, TokenUse
 from duologue.registry import DEFAULT_DOMAIN
-
-# Imported for the signals that they register.
-from duologue.scoring import action_match, clean_exit, db_assertions, db_state, judge_passed, nl_assertions
-from duologue.scoring.caller_fidelity import caller_problems, check_caller
+from duologue.scoring.caller.fidelity import caller_problems, check_caller
 from duologue.scoring.composite import combine, gating_signals
 from duologue.scoring.evidence import Evidence, ScoringMode, collect_evidence
 from duologue.scoring.graded import combine_grade, grade_trace
 from duologue.scoring.signal import SIGNALS
+from duologue.scoring.signals import action_match, clean_exit, db_assertions, db_state, judge_passed, nl_assertions
 from duologue.scoring.sources import evidence_sources
 from duologue.scoring.turns import Segments, build_conversation, count_agent_turns, load_segments
 from duologue.state.canonical import contract_hash_of

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from duologue.bots.brains.brain import Brain, build_brain
+from duologue.brains.brain import Brain, build_brain
 from duologue.records.action import Side
 from duologue.records.scenario import CatalogueOptions
 from duologue.registry import load_domain

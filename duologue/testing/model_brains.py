@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from duologue.bots.brains.brain import build_brain
+from duologue.brains.brain import build_brain
 from duologue.errors import ConfigError
 from duologue.records.scenario import Scenario
 from duologue.runner.batch import Batch

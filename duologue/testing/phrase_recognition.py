@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from duologue.bots.brains import dialogue
-from duologue.bots.brains.dialogue import Courtesy
-from duologue.bots.brains.plan import AnswerKind, Step, judge_answer
-from duologue.bots.brains.scripted_user import ScriptedUser, Tuning
+from duologue.brains import dialogue
+from duologue.brains.dialogue import Courtesy
+from duologue.brains.plan import AnswerKind, Step, judge_answer
+from duologue.brains.scripted_user import ScriptedUser, Tuning
 from duologue.config import SttConfig, TtsConfig
 from duologue.records.action import Side
 from duologue.records.scenario import CatalogueOptions, Scenario

@@ -20,7 +20,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.testing.realtime_items import chat_messages, joined, tool_names, usage_of
 
 RATE_HZ = 24000

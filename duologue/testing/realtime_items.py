@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duologue.bots.brains.reply import BrainReply
+from duologue.brains.reply import BrainReply
 
 Event = dict[str, Any]
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from duologue.bots.brains.brain import Brain, BrainCall, build_brain
+from duologue.brains.brain import Brain, BrainCall, build_brain
 from duologue.errors import ScenarioError
 from duologue.records.action import ReferenceAction, Side
 from duologue.records.event import (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import duologue.bots.context
-from duologue.bots.brains.reply import BrainReply
 from duologue.bots.services import Models, load_models
+from duologue.brains.reply import BrainReply
 from duologue.config import BotConfig, TtsConfig
 from duologue.speech.hibari import HibariVoice
 from tests.bots.running_bot import RunningBot

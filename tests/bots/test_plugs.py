@@ -7,7 +7,7 @@ from tests.bots.plug_bots import EXAMPLES, bot_with, documented, recognizer
 pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
 ECHO = """
-    from duologue.bots.brains.brain import BrainReply
+    from duologue.brains.brain import BrainReply
 
     class Echo:
         def decide(self, messages, tools):

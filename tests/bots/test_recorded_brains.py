@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from duologue.bots.brains.brain import build_brain
+from duologue.brains.brain import build_brain
 
 PLAN = [{"side": "agent", "name": "a", "arguments": {"x": 1}}, {"side": "agent", "name": "b", "arguments": {}}]
 

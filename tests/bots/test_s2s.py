@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import soxr
 
-from duologue.bots.brains.reply import BrainCall, BrainReply
 from duologue.bots.services import Models, load_models
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.config import BotConfig, SttConfig, TtsConfig
 from duologue.speech.hibari import HibariVoice
 from duologue.speech.whisper import ShortWhisper

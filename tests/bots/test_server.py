@@ -6,10 +6,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
-from duologue.bots.brains.reply import BrainCall, BrainReply
 from duologue.bots.media_clock import SessionClock
 from duologue.bots.pipeline import SessionPipeline
 from duologue.bots.server import bound_socket
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.config import BotConfig
 from duologue.errors import ConfigError
 from tests.bots.running_bot import initial_state, scenario_start

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from duologue.bots.brains.reply import BrainReply
+from duologue.brains.reply import BrainReply
 from duologue.config import TtsConfig
 from duologue.speech.hibari import HibariVoice
 from tests.bots.running_bot import last

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.tool import END_CALL_TOOL
 from tests.bots.running_bot import initial_state, last, scenario_start
 

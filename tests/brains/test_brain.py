@@ -1,8 +1,8 @@
 import pytest
 
-from duologue.bots.brains.baselines import DoNothing
-from duologue.bots.brains.brain import build_brain
-from duologue.bots.brains.reply import BrainCall
+from duologue.brains.baselines import DoNothing
+from duologue.brains.brain import build_brain
+from duologue.brains.reply import BrainCall
 from duologue.errors import ConfigError
 from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.tool import END_CALL_TOOL

@@ -1,4 +1,4 @@
-from duologue.bots.brains.history import Called, Heard, Spoke, read_acts
+from duologue.brains.history import Called, Heard, Spoke, read_acts
 from tests.brains.chat import called, heard, spoke
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from duologue.bots.brains.matching import best_match, contains, similarity, tokens
+from duologue.brains.matching import best_match, contains, similarity, tokens
 
 SWITCHES = {"leave": ("Please leave the VPN and shut it down.",), "build": ("Please build up a new VPN tunnel.",)}
 

@@ -1,8 +1,8 @@
 import pytest
 
-from duologue.bots.brains.dialogue import AGENT_AGAIN, AGENT_ANYTHING_ELSE, AGENT_CLOSING, CALLER_AGAIN
-from duologue.bots.brains.reference import MAX_NUDGES, MAX_NUMBER_REQUESTS, Reference
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.dialogue import AGENT_AGAIN, AGENT_ANYTHING_ELSE, AGENT_CLOSING, CALLER_AGAIN
+from duologue.brains.reference import MAX_NUDGES, MAX_NUMBER_REQUESTS, Reference
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.errors import ConfigError
 from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.tool import END_CALL_TOOL

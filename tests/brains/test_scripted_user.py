@@ -1,8 +1,8 @@
 import pytest
 
-from duologue.bots.brains.dialogue import CALLER_AGAIN, CALLER_DONE, CALLER_NOT_HAPPY, CALLER_NOTHING_DONE
-from duologue.bots.brains.reply import BrainCall, BrainReply
-from duologue.bots.brains.scripted_user import MAX_AGAIN, ScriptedUser
+from duologue.brains.dialogue import CALLER_AGAIN, CALLER_DONE, CALLER_NOT_HAPPY, CALLER_NOTHING_DONE
+from duologue.brains.reply import BrainCall, BrainReply
+from duologue.brains.scripted_user import MAX_AGAIN, ScriptedUser
 from duologue.toolkit.phrasebook import Phrasebook
 from tests.brains.chat import called, heard, spoke
 

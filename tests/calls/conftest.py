@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import duologue.bots.context
-from duologue.bots.brains.reply import BrainReply
 from duologue.bots.services import Models, load_models
+from duologue.brains.reply import BrainReply
 from duologue.clock import SystemClock
 from duologue.config import BotConfig, TtsConfig
 from duologue.records.result import ScenarioResult

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.records.action import Side
 from duologue.records.event import HeardText, ToolCalled, ToolReturned, UtterancePlayed
 from duologue.records.outcome import Cause, OutcomeKind, StopReason

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import duologue.bots.context
-from duologue.bots.brains.reply import BrainReply
 from duologue.bots.server import bound_socket, token_check
 from duologue.bots.services import Models, load_models
 from duologue.bots.websocket_bot import WebsocketBot
+from duologue.brains.reply import BrainReply
 from duologue.config import BotConfig
 
 Decide = Callable[[list[dict], list[str]], BrainReply]

@@ -11,8 +11,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from duologue.bots.brains.brain import BrainCall
-from duologue.bots.brains.reply import BrainReply
+from duologue.brains.brain import BrainCall
+from duologue.brains.reply import BrainReply
 from duologue.config import TtsConfig
 from duologue.speech.hibari import HibariVoice
 from tests.interop.foreign_bot import db_hash

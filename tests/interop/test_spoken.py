@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import duologue.bots.context
-from duologue.bots.brains.reply import BrainReply
 from duologue.bots.services import load_models
+from duologue.brains.reply import BrainReply
 from duologue.bridge.call import Call, CallSettings
 from duologue.bridge.settings import RealtimeSettings
 from duologue.clock import SystemClock

@@ -17,8 +17,8 @@ from duologue.runner.judging import JUDGE_RESULT, load_judge_result
 from duologue.runner.observer import SilentObserver
 from duologue.runner.scenario import Attempt, AttemptRunner
 from duologue.runner.settings import RunSettings, Selection
-from duologue.scoring.judge import build_judge
-from duologue.scoring.judge_settings import JudgeSettings
+from duologue.scoring.judge.client import build_judge
+from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
 

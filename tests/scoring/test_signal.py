@@ -8,40 +8,30 @@ import pytest
 from duologue.errors import RegistryError
 from duologue.records.scenario import SignalName
 from duologue.registry import DEFAULT_DOMAIN
-from duologue.scoring import (
-    caller_conduct,
-    caller_facts,
-    caller_fidelity,
-    caller_tools,
-    composite,
-    evidence,
-    judge_prompt,
-    judge_reply,
+from duologue.scoring import composite, evidence, utterances
+from duologue.scoring.caller import conduct, facts, fidelity, spoken_digits, tools
+from duologue.scoring.caller.fidelity import CALLER_VERSION
+from duologue.scoring.judge import prompt, reply
+from duologue.scoring.judge.prompt import JUDGE_VERSION
+from duologue.scoring.score import SIGNAL_MODULES
+from duologue.scoring.signal import SIGNALS, Finding, signal
+from duologue.scoring.signals import matching, reference_match
+
+STORED = Path(__file__).parent / "signal_digests.json"
+SHARED = (
     matching,
     reference_match,
+    evidence,
+    composite,
+    prompt,
+    reply,
+    conduct,
+    facts,
+    fidelity,
+    tools,
     spoken_digits,
     utterances,
 )
-from duologue.scoring.caller_fidelity import CALLER_VERSION
-from duologue.scoring.judge_prompt import JUDGE_VERSION
-from duologue.scoring.score import SIGNAL_MODULES
-from duologue.scoring.signal import SIGNALS, Finding, signal
-
-STORED = Path(__file__).parent / "signal_digests.json"
-SHARED = {
-    "matching": matching,
-    "reference_match": reference_match,
-    "evidence": evidence,
-    "composite": composite,
-    "judge_prompt": judge_prompt,
-    "judge_reply": judge_reply,
-    "caller_conduct": caller_conduct,
-    "caller_facts": caller_facts,
-    "caller_fidelity": caller_fidelity,
-    "caller_tools": caller_tools,
-    "spoken_digits": spoken_digits,
-    "utterances": utterances,
-}
 """Modules whose change may change the verdict of several signals."""
 
 ADVICE = (
@@ -56,8 +46,8 @@ def digest(module: ModuleType) -> str:
 
 
 def sources() -> dict[str, str]:
-    own = {module.__name__.rsplit(".", 1)[-1]: digest(module) for module in SIGNAL_MODULES}
-    return own | {name: digest(module) for name, module in SHARED.items()}
+    modules = (*SIGNAL_MODULES, *SHARED)
+    return {module.__name__.removeprefix("duologue.scoring."): digest(module) for module in modules}
 
 
 @pytest.mark.parametrize("name", sorted(sources()))

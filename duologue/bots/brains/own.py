@@ -6,8 +6,8 @@ from typing import Any
 
 from pipecat.services.llm_service import LLMService
 
-from duologue.bots.brains.brain import Brain
 from duologue.bots.plugs import plug_in
+from duologue.brains.brain import Brain
 from duologue.config import BotConfig
 from duologue.errors import ConfigError
 

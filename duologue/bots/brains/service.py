@@ -19,7 +19,7 @@ from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.llm_service import FunctionCallFromLLM, LLMService
 from pipecat.services.settings import LLMSettings
 
-from duologue.bots.brains.reply import BrainReply
+from duologue.brains.reply import BrainReply
 
 Decide = Callable[[list[dict[str, Any]]], BrainReply]
 

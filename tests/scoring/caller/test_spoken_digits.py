@@ -1,6 +1,6 @@
 import pytest
 
-from duologue.scoring.spoken_digits import digit_runs, figures
+from duologue.scoring.caller.spoken_digits import digit_runs, figures
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from duologue.records.event import SpokenText, ToolCalled
 from duologue.records.judge import JudgeResult
 from duologue.records.judgement import JudgeQuestion
 from duologue.scoring.evidence import ScoringMode, collect_evidence
-from duologue.scoring.judge import build_judge
-from duologue.scoring.judge_attempt import answer_questions, judge_attempt
-from duologue.scoring.judge_settings import JudgeSettings
+from duologue.scoring.judge.attempt import answer_questions, judge_attempt
+from duologue.scoring.judge.client import build_judge
+from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
+from tests.scoring.judge.test_client import FakeClock
 from tests.scoring.shop import AGENT, USER, shop_scenario
-from tests.scoring.test_judge import FakeClock
 
 pytestmark = pytest.mark.socket
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duologue.scoring.judge_evidence import Section
+from duologue.scoring.judge.evidence import Section
 
 JUDGE_VERSION = 1
 """Goes up whenever the same attempt may be put to a judge in other words, or its reply read differently."""

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from duologue.errors import JudgeError
-from duologue.scoring.judge_reply import ClaimReply, ScoreReply, parse_reply, require_object
+from duologue.scoring.judge.reply import ClaimReply, ScoreReply, parse_reply, require_object
 
 GOOD = {"score": 0.75, "reason": "It refunded 5 dollars."}
 VALID = ScoreReply(0.75, "It refunded 5 dollars.")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from duologue.scoring.judge_cache import JudgeCache
+from duologue.scoring.judge.cache import JudgeCache
 
 KEY = {"version": 1, "model": "m", "sampling": {"seed": 42}}
 

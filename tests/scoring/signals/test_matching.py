@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from duologue.scoring.matching import MatchRules, assign, normalized_text, values_match
+from duologue.scoring.signals.matching import MatchRules, assign, normalized_text, values_match
 
 
 @pytest.mark.parametrize(

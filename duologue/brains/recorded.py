@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from duologue.bots.brains.history import Called, Heard, read_acts
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.history import Called, Heard, read_acts
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.tool import END_CALL_TOOL
 
 KICK_OFF = "Hello"

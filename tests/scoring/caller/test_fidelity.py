@@ -16,7 +16,7 @@ from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
 from duologue.reports.summary import render_text
 from duologue.scoring.aggregate import aggregate_results
-from duologue.scoring.caller_fidelity import check_caller
+from duologue.scoring.caller.fidelity import check_caller
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.text_channel import TextCall, run_text_call, scenario_payload
@@ -333,7 +333,7 @@ class Liar:
 
 
 def play(scenario: Scenario, *, lies: bool) -> ScenarioResult:
-    from duologue.bots.brains.brain import build_brain
+    from duologue.brains.brain import build_brain
 
     agent = build_brain("reference", scenario_payload(scenario, AGENT), {})
     user = build_brain("scripted_user", scenario_payload(scenario, USER), {})

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duologue.bots.brains.dialogue import (
+from duologue.brains.dialogue import (
     AGENT_AGAIN,
     AGENT_ANYTHING_ELSE,
     AGENT_CLOSING,
     AGENT_STILL_THERE,
 )
-from duologue.bots.brains.history import Act, Called, Heard, Spoke, read_acts
-from duologue.bots.brains.matching import contains
-from duologue.bots.brains.plan import MAX_FAILURES, Progress, Step, build_steps, read_progress
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.history import Act, Called, Heard, Spoke, read_acts
+from duologue.brains.matching import contains
+from duologue.brains.plan import MAX_FAILURES, Progress, Step, build_steps, read_progress
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.records.action import Side
 from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.tool import END_CALL_TOOL

@@ -8,10 +8,10 @@ from duologue.errors import JudgeError
 from duologue.records.judge import JudgeInput, JudgeProvenance, JudgeResult, StatementVerdict
 from duologue.records.judgement import Judgement, JudgeQuestion, JudgeReply
 from duologue.scoring.evidence import Evidence
-from duologue.scoring.judge import Judge
-from duologue.scoring.judge_evidence import build_sections, has_observations
-from duologue.scoring.judge_prompt import JUDGE_VERSION, JudgePrompt, build_prompt
-from duologue.scoring.judge_reply import ScoreReply, parse_reply, require_object
+from duologue.scoring.judge.client import Judge
+from duologue.scoring.judge.evidence import build_sections, has_observations
+from duologue.scoring.judge.prompt import JUDGE_VERSION, JudgePrompt, build_prompt
+from duologue.scoring.judge.reply import ScoreReply, parse_reply, require_object
 
 
 async def judge_attempt(judge: Judge, evidence: Evidence, trace_digest: str) -> JudgeResult:

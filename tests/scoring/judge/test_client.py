@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from duologue.errors import JudgeError
-from duologue.scoring.judge import Judge, build_judge
-from duologue.scoring.judge_prompt import JudgePrompt
-from duologue.scoring.judge_reply import ScoreReply, parse_reply
-from duologue.scoring.judge_settings import JudgeSettings
+from duologue.scoring.judge.client import Judge, build_judge
+from duologue.scoring.judge.prompt import JudgePrompt
+from duologue.scoring.judge.reply import ScoreReply, parse_reply
+from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
 
 pytestmark = pytest.mark.socket

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from duologue.scoring.matching import EXACT, MatchRules
-from duologue.scoring.reference_match import reference_match, scalars_close
+from duologue.scoring.signals.matching import EXACT, MatchRules
+from duologue.scoring.signals.reference_match import reference_match, scalars_close
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from duologue.bots.brains.baselines import DoNothing
-from duologue.bots.brains.recorded import EveryTool, RecordedCallReference, Silent
-from duologue.bots.brains.reference import Reference
-from duologue.bots.brains.reply import BrainCall, BrainReply
-from duologue.bots.brains.scripted_user import ScriptedUser
+from duologue.brains.baselines import DoNothing
+from duologue.brains.recorded import EveryTool, RecordedCallReference, Silent
+from duologue.brains.reference import Reference
+from duologue.brains.reply import BrainCall, BrainReply
+from duologue.brains.scripted_user import ScriptedUser
 from duologue.errors import ConfigError, RegistryError
 from duologue.toolkit.phrasebook import PHRASEBOOKS, Phrasebook
 from duologue.toolkit.rules import RULES_NAME

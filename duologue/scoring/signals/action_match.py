@@ -13,9 +13,9 @@ from duologue.records.event import SummaryPulled, ToolCalled, ToolReturned
 from duologue.records.outcome import Cause
 from duologue.records.scenario import Scenario, SignalName
 from duologue.scoring.evidence import Evidence, ScoringMode
-from duologue.scoring.matching import MatchRules, assign, values_match
-from duologue.scoring.reference_match import reference_match
 from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
+from duologue.scoring.signals.matching import MatchRules, assign, values_match
+from duologue.scoring.signals.reference_match import reference_match
 from duologue.toolkit.tool import END_CALL_TOOL, find_tool
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duologue.bots.brains.dialogue import (
+from duologue.brains.dialogue import (
     AGENT_COURTESIES,
     CALLER_AGAIN,
     CALLER_DONE,
@@ -16,9 +16,9 @@ from duologue.bots.brains.dialogue import (
     CALLER_WAITS,
     Courtesy,
 )
-from duologue.bots.brains.history import Act, Called, Heard, Spoke, read_acts
-from duologue.bots.brains.matching import Match, best_match, contains
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.history import Act, Called, Heard, Spoke, read_acts
+from duologue.brains.matching import Match, best_match, contains
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.phrasebook import Phrasebook, Request
 
 Meaning = int | str

@@ -2,8 +2,8 @@ from typing import Any
 
 from duologue.records.event import ContextPulled
 from duologue.scoring.evidence import ScoringMode, collect_evidence
-from duologue.scoring.judge_evidence import build_sections, compact, conversation, has_observations
-from duologue.scoring.judge_settings import Compaction
+from duologue.scoring.judge.evidence import build_sections, compact, conversation, has_observations
+from duologue.scoring.judge.settings import Compaction
 from duologue.testing.builders import TraceBuilder
 from tests.scoring.shop import AGENT, USER, shop_scenario
 

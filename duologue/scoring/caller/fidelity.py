@@ -11,9 +11,9 @@ from typing import Any
 from duologue.records.action import Side
 from duologue.records.event import BotReady, CallEnded, ExitRequested
 from duologue.records.outcome import Cause, StopReason, Verdict
-from duologue.scoring.caller_conduct import agent_lines, hang_up_without_reason, lines_out_of_part, unanswered_question
-from duologue.scoring.caller_facts import find_contradictions
-from duologue.scoring.caller_tools import find_unasked
+from duologue.scoring.caller.conduct import agent_lines, hang_up_without_reason, lines_out_of_part, unanswered_question
+from duologue.scoring.caller.facts import find_contradictions
+from duologue.scoring.caller.tools import find_unasked
 from duologue.scoring.evidence import Problem
 from duologue.scoring.utterances import Deed, Utterance, read_deeds
 from duologue.trace.reader import Trace

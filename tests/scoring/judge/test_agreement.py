@@ -1,6 +1,6 @@
 import pytest
 
-from duologue.scoring.agreement import JudgedTwice, binary_agreement, compare_judges, score_difference
+from duologue.scoring.judge.agreement import JudgedTwice, binary_agreement, compare_judges, score_difference
 from tests.scoring.judged import judge_result
 
 

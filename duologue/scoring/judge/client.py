@@ -14,9 +14,9 @@ import aiohttp
 
 from duologue.clock import Clock
 from duologue.errors import JudgeError
-from duologue.scoring.judge_cache import JudgeCache
-from duologue.scoring.judge_prompt import JUDGE_VERSION, JudgePrompt
-from duologue.scoring.judge_settings import JudgeSettings
+from duologue.scoring.judge.cache import JudgeCache
+from duologue.scoring.judge.prompt import JUDGE_VERSION, JudgePrompt
+from duologue.scoring.judge.settings import JudgeSettings
 
 REDACTED = "<redacted>"
 MAX_BODY_BYTES = 8 * 1024 * 1024

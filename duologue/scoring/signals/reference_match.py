@@ -6,7 +6,7 @@ import math
 import string
 from typing import Any
 
-from duologue.scoring.matching import MatchRules
+from duologue.scoring.signals.matching import MatchRules
 
 _REMOVE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 

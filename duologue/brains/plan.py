@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from duologue.bots.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_NOTHING_DONE, CALLER_UNKNOWN_RESULT
-from duologue.bots.brains.history import Act, Called, Spoke
-from duologue.bots.brains.matching import contains, similarity
+from duologue.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_NOTHING_DONE, CALLER_UNKNOWN_RESULT
+from duologue.brains.history import Act, Called, Spoke
+from duologue.brains.matching import contains, similarity
 from duologue.errors import ConfigError
 from duologue.records.action import Side
 from duologue.toolkit.phrasebook import Phrasebook

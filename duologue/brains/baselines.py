@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duologue.bots.brains.reply import BrainCall, BrainReply
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.tool import END_CALL_TOOL
 
 _GREETING = "Hello, thank you for calling. We are not able to help today. Goodbye."

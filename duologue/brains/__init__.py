@@ -1,0 +1,1 @@
+"""Brains without a model: pure decisions from chat messages and facts."""

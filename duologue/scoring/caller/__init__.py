@@ -1,0 +1,1 @@
+"""Did the simulated caller do its part: facts, tools, conduct."""

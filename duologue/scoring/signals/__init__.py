@@ -1,0 +1,1 @@
+"""The engine's own checks of an attempt, one file each."""
