@@ -119,9 +119,11 @@ async def test_a_call_goes_as_in_a_cascade_whoever_finds_the_turns(double, siler
     assert applied == ["restore_supply"]
     assert summary["db"]["accounts"]["H7"]["supply_on"] is True
     roles = [message["role"] for message in context]
-    # Where a service finds the turns, the caller's words may be written down after the call that they led to.
-    assert sorted(roles) == sorted(["system", "user", "assistant", "user", "assistant", "tool", "assistant"])
-    assert roles[:3] == ["system", "user", "assistant"] and roles[-2:] == ["tool", "assistant"]
+    # Where a service finds the turns, the caller's words are written down when its transcript comes: somewhere after
+    # the greeting, on a busy machine even after the tool's result.
+    assert roles[:3] == ["system", "user", "assistant"] and roles.count("user") == 2
+    own = roles[:3] + [role for role in roles[3:] if role != "user"]
+    assert own == ["system", "user", "assistant", "assistant", "tool", "assistant"]
     assert bridge.of("user-started-speaking") and bridge.of("user-stopped-speaking")
     tokens = [item for _, data in bridge.of("metrics") for item in data.get("tokens", [])]
     assert (
