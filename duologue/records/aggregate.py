@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from duologue.records.action import Side
 from duologue.records.record import Record
@@ -49,6 +51,7 @@ class GroupAggregate(Record):
     over evaluable attempts with enough turns; predicates are counted for ``db_state_assertion`` and
     statements for ``nl_assertion``, attempts for every other signal. ``caller``: attempts whose simulated caller did
     its part, over those in which it was checked; ``caller_checks`` the same for each check.
+    ``reports``: checks that decide nothing, over the attempts in which they said yes or no; left out without any.
     """
 
     attempts: int
@@ -65,6 +68,12 @@ class GroupAggregate(Record):
     media_ms: int
     tokens: dict[Side, TokenUse]
     repeats: tuple[RepeatRate, ...] = ()
+    reports: dict[str, Rate] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if key != "reports" or value}
 
 
 class RunAggregate(Record):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from duologue.records.record import Record
 
 
@@ -14,11 +18,21 @@ class JudgeQuestion(Record):
 
 
 class JudgeReply(Record):
-    """The judge's answer to the question ``name``: the text as it came, or why there is none."""
+    """The judge's answer to the question ``name``: the text as it came, or why there is none.
+
+    ``check`` is who asked, empty for a graded check; ``round`` counts from 1. Both are left out when they say nothing.
+    """
 
     name: str
     text: str = ""
     error: str = ""
+    check: str = ""
+    round: int = 1
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if (key, value) not in (("check", ""), ("round", 1))}
 
 
 class Judgement(Record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from duologue.records.action import RecordedAction, Side
 from duologue.records.outcome import EvidenceSource, Outcome, OutcomeKind, StopReason, Verdict
@@ -144,7 +144,7 @@ class ScenarioResult(Record):
     out the clean exit; it is None when no other gating signal was evaluated. ``agent_turns`` counts the
     agent's stretches of speech or tool use. ``grader`` names the domain's grader when one decided; ``grade`` then
     holds its own fields. ``caller`` says whether the simulated caller did its part; a failed check of it makes the
-    attempt not evaluable.
+    attempt not evaluable. ``reports`` are checks that decide nothing; left out when there are none.
     """
 
     schema_version: int = RESULT_SCHEMA
@@ -176,6 +176,12 @@ class ScenarioResult(Record):
     caller: tuple[Verdict, ...] = ()
     grader: str = ""
     grade: dict[str, Any] = Field(default_factory=dict)
+    reports: tuple[Verdict, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if key != "reports" or value}
 
     @property
     def is_successful(self) -> bool | None:

@@ -12,7 +12,7 @@ from duologue.records.record import Record
 
 
 class SignalName(StrEnum):
-    """The checks that can gate a verdict (strings of the wire contract)."""
+    """The engine's own checks that can gate a verdict (strings of the wire contract)."""
 
     ACTION_MATCH = "is_action_match"
     DB_STATE_MATCH = "db_state_match"
@@ -104,7 +104,7 @@ class FrozenUtterance(Record):
 
 
 GRADER_LABEL = "grader"
-"""The label that names the grader which scores a scenario instead of the signals."""
+"""The label that names the graded check which scores a scenario instead of ``success_signals``."""
 
 
 class SideSpec(Record):
@@ -132,8 +132,9 @@ class Scenario(Record):
 
     ``name`` is ``<prefix>__<id>``; ``domain`` is the registry key, shared by every prefix of a domain.
     ``profile`` selects between documented rule variants of a domain. ``reference_actions`` is the
-    reference solution; ``success_signals`` are the signals that gate the verdict, unless the label ``grader`` names
-    a grader of the domain; ``grading`` is what that one needs, and no bot is ever sent it. With a ``frozen_caller``
+    reference solution; ``success_signals`` are the checks that gate the verdict, the engine's (:class:`SignalName`) or
+    the domain's, unless the label ``grader`` names a graded check of the domain; ``grading`` is what that one needs,
+    and no bot is ever sent it. With a ``frozen_caller``
     no user bot takes part: the bridge plays its utterances in order. ``max_tool_turns``: after so many turns with tool
     calls the agent's model is not asked again before the caller has spoken.
     """
@@ -153,7 +154,7 @@ class Scenario(Record):
     reference_actions: tuple[ReferenceAction, ...] = ()
     db_state_assertions: tuple[DbAssertion, ...] = ()
     nl_assertions: tuple[str, ...] = ()
-    success_signals: tuple[SignalName, ...] = ()
+    success_signals: tuple[str, ...] = ()
     ignore_capitalization: bool = False
     ignore_punctuation: bool = False
     clean_text: bool = False
@@ -188,7 +189,7 @@ class Scenario(Record):
 
     @property
     def grader(self) -> str:
-        """The domain's grader that scores this scenario; empty when its signals do."""
+        """The graded check that the label names; empty when ``success_signals`` decide."""
         return self.labels.get(GRADER_LABEL, "")
 
     @property

@@ -117,6 +117,6 @@ def _metadata(scenario: Scenario, result: ScenarioResult) -> dict[str, Any]:
         "ignore_punctuation": scenario.ignore_punctuation,
         "clean_text": scenario.clean_text,
         "disallow_extra_items": scenario.disallow_extra_items,
-        "success_signals": [name.value for name in scenario.success_signals],
+        "success_signals": list(scenario.success_signals),
         **{key: value for key, value in optional.items() if value},
     }

@@ -79,6 +79,7 @@ def _group_lines(name: str, group: GroupAggregate) -> list[str]:
         *(f"  {signal:<20}{_rate(rate)}" for signal, rate in group.signals.items()),
         f"  faithful caller     {_rate(group.caller)}",
         *(f"    {check:<18}{_rate(rate)}" for check, rate in group.caller_checks.items() if rate.passed < rate.total),
+        *(f"  reported {name:<11}{_rate(rate)}" for name, rate in group.reports.items()),
     ]
     stats = latency.stats
     figures = f"n {stats.count}, mean {stats.mean_ms:.0f}, p50 {stats.p50_ms:.0f}, p95 {stats.p95_ms:.0f}"
@@ -104,6 +105,9 @@ def _result_lines(result: ScenarioResult) -> list[str]:
             gate = " (does not gate)" if verdict.signal in result.breakdown.excluded else ""
             reason = f": {one_line(verdict.reason)}" if verdict.reason else ""
             lines.append(f"  {verdict.signal:<18} {state}{gate}{reason}")
+    for verdict in result.reports:
+        state = {True: "passed", False: "failed", None: "not decided"}[verdict.passed]
+        lines.append(f"  {verdict.signal:<18} {state} (reported): {one_line(verdict.reason)}")
     return [*lines, ""]
 
 

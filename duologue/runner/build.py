@@ -10,9 +10,10 @@ from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import available_domains, load_domain
 from duologue.runner.selection import prefix_of, select_scenarios
 from duologue.runner.settings import ALL_SUITES, RunSettings, Selection
+from duologue.scoring import checking  # noqa: F401 - registers the engine's checks
 from duologue.state.fixtures import data_file, read_text
+from duologue.toolkit.checks import choose_checks
 from duologue.toolkit.dual_state import replay_reference
-from duologue.toolkit.grading import GRADERS
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue, CatalogueFlag
 
 DEMO_LIST = "demo.txt"
@@ -126,6 +127,7 @@ def check_scenarios(scenarios: Sequence[Scenario]) -> None:
     broken = []
     for scenario in scenarios:
         try:
+            choose_checks(scenario)
             replay_reference(scenario)
         except DuologueError as error:
             broken.append(str(error) if scenario.name in str(error) else f"{scenario.name}: {error}")
@@ -159,5 +161,5 @@ def judged_scenarios(scenarios: Iterable[Scenario]) -> list[str]:
     return [
         scenario.name
         for scenario in scenarios
-        if scenario.grader and GRADERS.get(scenario.domain, scenario.grader).needs_judge(scenario)
+        if any(item.needs_judge(scenario) for item in choose_checks(scenario).named)
     ]

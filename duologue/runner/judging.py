@@ -15,18 +15,19 @@ from duologue.records.judgement import Judgement
 from duologue.records.record import Record
 from duologue.registry import load_domain
 from duologue.reports.files import write_json
-from duologue.scoring.caller.fidelity import caller_problems, check_caller
-from duologue.scoring.evidence import ScoringMode, collect_evidence
-from duologue.scoring.judge.attempt import answer_questions, judge_attempt
+from duologue.scoring.checking import run_checks
+from duologue.scoring.evidence import collect_evidence
+from duologue.scoring.judge.attempt import judge_attempt
 from duologue.scoring.judge.client import Judge
-from duologue.toolkit.grading import GRADERS
+from duologue.scoring.judge.rounds import answer_rounds
+from duologue.toolkit.evidence import ScoringMode
 from duologue.trace.reader import Trace, load_trace
 
 JUDGE_RESULT = "judge_result.json"
 """What a judge said of an attempt, beside its trace."""
 
 JUDGEMENT = "judgement.json"
-"""What a judge answered to the questions of a domain's grader."""
+"""What a judge answered to the questions of checks."""
 
 TRACE = "trace.jsonl"
 
@@ -46,13 +47,15 @@ async def judge_folder(folder: Path, judge: Judge) -> None:
     """
     trace = readable_trace(folder)
     scenario = trace.header.scenario
-    if collect_evidence(trace, ScoringMode.DUOLOGUE).problems or caller_problems(check_caller(trace)):
+    evidence = collect_evidence(trace, ScoringMode.DUOLOGUE)
+    checked = run_checks(evidence, None)
+    if evidence.problems or checked.problems:
         logger.info("not put to the judge: the attempt cannot be evaluated", extra={"scenario": scenario.name})
         return
-    if scenario.grader:
-        questions = GRADERS.get(scenario.domain, scenario.grader).questions(trace)
-        judgement = await answer_questions(judge, questions)
+    judgement = await answer_rounds(judge, evidence)
+    if checked.grade is not None or judgement.replies:
         write_json(folder / JUDGEMENT, judgement.model_dump(mode="json"))
+    if checked.grade is not None:
         return
     write_json(folder / JUDGE_RESULT, (await ask_about(trace, folder, judge)).model_dump(mode="json"))
 

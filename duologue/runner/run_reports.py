@@ -15,7 +15,7 @@ from duologue.reports.run_files import TRACE, LoadedRun
 from duologue.runner.folders import RUN_ARGS
 from duologue.runner.judging import JUDGEMENT, load_judgement
 from duologue.runner.settings import ALL_SUITES
-from duologue.toolkit.grading import RUN_REPORTS, RunContext
+from duologue.toolkit.run_report import RUN_REPORTS, RunContext
 from duologue.trace.reader import Trace, load_trace
 
 

@@ -72,12 +72,13 @@ def _group(results: Sequence[ScenarioResult]) -> GroupAggregate:
         evaluability=rate_of(len(evaluable), len(results)),
         signals=_signal_rates([result for result in evaluable if not result.insufficient_agent_turns]),
         caller=_caller_rate(results),
-        caller_checks=_caller_checks(results),
+        caller_checks=_check_rates([verdict for result in results for verdict in result.caller]),
         latency=_latency(results),
         interruptions=sum(len(result.conversation.interruptions) for result in results),
         media_ms=sum(result.media_ms for result in results),
         tokens={side: _tokens([result.tokens.get(side, TokenUse()) for result in results]) for side in Side},
         repeats=repeat_rates(results),
+        reports=_check_rates([verdict for result in results for verdict in result.reports]),
     )
 
 
@@ -107,11 +108,11 @@ def _caller_rate(results: Sequence[ScenarioResult]) -> Rate:
     return rate_of(sum(all(item.passed is not False for item in result.caller) for result in checked), len(checked))
 
 
-def _caller_checks(results: Sequence[ScenarioResult]) -> dict[str, Rate]:
-    verdicts = [verdict for result in results for verdict in result.caller if verdict.passed is not None]
+def _check_rates(found: Sequence[Verdict]) -> dict[str, Rate]:
+    verdicts = [verdict for verdict in found if verdict.passed is not None]
     names = sorted({verdict.signal for verdict in verdicts})
     of = {name: [verdict.passed for verdict in verdicts if verdict.signal == name] for name in names}
-    return {name: rate_of(sum(passed is True for passed in found), len(found)) for name, found in of.items()}
+    return {name: rate_of(sum(passed is True for passed in told), len(told)) for name, told in of.items()}
 
 
 def _latency(results: Sequence[ScenarioResult]) -> LatencySummary:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from duologue.records.outcome import Cause, Outcome, OutcomeKind, Verdict
 from duologue.records.result import Breakdown
 from duologue.records.scenario import Scenario, SignalName
-from duologue.scoring.evidence import Problem, ScoringMode
+from duologue.toolkit.evidence import Problem, ScoringMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def gating_signals(scenario: Scenario, mode: ScoringMode) -> tuple[str, ...]:
 
     The reference harness has no action gate where predicates gate, so its mode drops it there.
     """
-    names = tuple(name.value for name in scenario.success_signals)
+    names = scenario.success_signals
     if mode is ScoringMode.REFERENCE and SignalName.DB_STATE_ASSERTION in names:
         return tuple(name for name in names if name != SignalName.ACTION_MATCH)
     return names
@@ -38,14 +38,23 @@ def combine(
     mode: ScoringMode,
     *,
     too_few_turns: bool = False,
+    decided: Verdict | None = None,
 ) -> Composite:
     """Return the outcome of the gating verdicts.
 
     In order: a problem of the attempt decides; then missing evidence, except that a failed gate stands
     against a missing judge; then too few turns and failed gates; then gates that ask for nothing. What is
     left has passed.
+
+    ``decided`` is the verdict of a graded check: it decides alone, by rules of its own, and ``verdicts`` and ``gates``
+    are what it shows.
     """
     breakdown = break_down(verdicts, gates)
+    if decided is not None:
+        outcome = _outcome([decided], [decided.signal], problems, mode, False)
+        detail = outcome.detail if problems else outcome.detail.removeprefix(f"{decided.signal}: ")
+        outcome = outcome.model_copy(update={"detail": detail})
+        return Composite(outcome, _task([decided], outcome, mode, False), breakdown)
     gating = [verdict for verdict in verdicts if verdict.signal in gates]
     outcome = _outcome(gating, gates, problems, mode, too_few_turns)
     return Composite(outcome, _task(gating, outcome, mode, too_few_turns), breakdown)

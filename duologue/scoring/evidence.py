@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from duologue.errors import ScenarioError
-from duologue.records.action import RecordedAction, Side
+from duologue.records.action import Side
 from duologue.records.event import (
     ActionApplied,
     CallEnded,
@@ -31,78 +29,14 @@ from duologue.records.scenario import Scenario
 from duologue.state.canonical import contract_hash_of, differences
 from duologue.state.side_state import SideState
 from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference, tool_settings
+from duologue.toolkit.evidence import AppliedAction, Evidence, FinalDb, Problem, ScoringMode
 from duologue.toolkit.tool import END_CALL_TOOL
+from duologue.toolkit.utterances import read_deeds
 from duologue.trace.reader import Trace
-
-MAX_DIFFERENCES = 20
-"""How many differing leaves an explanation lists."""
-
-
-class ScoringMode(StrEnum):
-    """``DUOLOGUE``: exact comparison, every gate needs evidence. ``REFERENCE``: the reference harness's rules."""
-
-    DUOLOGUE = "duologue"
-    REFERENCE = "reference"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that keeps an attempt from being evaluated."""
-
-    cause: Cause
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedAction:
-    """An accepted write: which side, what, and where in the trace."""
-
-    seq: int
-    side: Side
-    action: RecordedAction
-
-
-@dataclass(frozen=True, slots=True)
-class FinalDb:
-    """One side's database after the call. ``db`` is None when nobody reported it; ``missing`` says why."""
-
-    db: dict[str, Any] | None
-    reported_hash: str | None = None
-    missing: str = ""
-    seqs: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Everything that signals look at. ``gold`` is None when ``gold_problem`` says why; ``judge`` without a judge."""
-
-    trace: Trace
-    mode: ScoringMode
-    initial: DualState | None
-    gold: GoldReplay | None
-    gold_problem: str
-    final: dict[Side, FinalDb]
-    actions: tuple[AppliedAction, ...]
-    problems: tuple[Problem, ...]
-    judge: JudgeResult | None = None
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario of the trace."""
-        return self.trace.header.scenario
-
-    @property
-    def ended(self) -> CallEnded | None:
-        """The event that ended the call, if it is there."""
-        return self.trace.last(CallEnded)
-
-    def sides(self) -> tuple[Side, ...]:
-        """The sides that have a database in this scenario."""
-        return (Side.AGENT, Side.USER) if self.scenario.has_user_state else (Side.AGENT,)
 
 
 def collect_evidence(trace: Trace, mode: ScoringMode, judge: JudgeResult | None = None) -> Evidence:
-    """Read a trace once and return what signals need; never raises for what a trace can hold."""
+    """Read a trace once and return what checks need; never raises for what a trace can hold."""
     initial = _initial_state(trace)
     gold, gold_problem = _gold(trace.header.scenario, initial)
     final = {side: _final_db(trace, side) for side in Side}
@@ -110,7 +44,8 @@ def collect_evidence(trace: Trace, mode: ScoringMode, judge: JudgeResult | None 
     actions = tuple(
         AppliedAction(event.seq, event.side, event.action) for event in trace.of(ActionApplied) if event.accepted
     )
-    return Evidence(trace, mode, initial, gold, gold_problem, final, actions, tuple(problems), judge)
+    deeds = tuple(read_deeds(trace.events))
+    return Evidence(trace, mode, initial, gold, gold_problem, final, actions, tuple(problems), deeds, judge)
 
 
 def _initial_state(trace: Trace) -> DualState | None:

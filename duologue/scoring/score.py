@@ -11,22 +11,15 @@ from duologue.records.action import Side
 from duologue.records.event import RecordingWritten, TokensUsed
 from duologue.records.judge import JudgeResult
 from duologue.records.judgement import Judgement
-from duologue.records.outcome import Verdict
 from duologue.records.result import ExpectedEnd, ScenarioResult, TokenUse
-from duologue.registry import DEFAULT_DOMAIN
-from duologue.scoring.caller.fidelity import caller_problems, check_caller
+from duologue.scoring.checking import run_checks
 from duologue.scoring.composite import combine, gating_signals
-from duologue.scoring.evidence import Evidence, ScoringMode, collect_evidence
-from duologue.scoring.graded import combine_grade, grade_trace
-from duologue.scoring.signal import SIGNALS
-from duologue.scoring.signals import action_match, clean_exit, db_assertions, db_state, judge_passed, nl_assertions
+from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.sources import evidence_sources
 from duologue.scoring.turns import Segments, build_conversation, count_agent_turns, load_segments
 from duologue.state.canonical import contract_hash_of
+from duologue.toolkit.evidence import Evidence, ScoringMode
 from duologue.trace.reader import Trace
-
-SIGNAL_MODULES = (action_match, db_state, db_assertions, nl_assertions, judge_passed, clean_exit)
-"""The modules that define the engine's own signals."""
 
 MIN_AGENT_TURNS = "min_agent_turns"
 STRICT_MATCH = "strict_match"
@@ -42,7 +35,7 @@ def score_trace(
 ) -> ScenarioResult:
     """Score one attempt. The domain of the scenario must be loaded.
 
-    A scenario whose label names a grader is scored by that one; ``judgement`` is what a judge said to its questions,
+    ``judgement`` is what a judge said to the questions of checks,
     ``judge`` what a judge said of the attempt otherwise; both are None without one.
 
     ``compat`` with ``reference`` scores by the reference harness's gates and comparisons. The trace's own
@@ -50,7 +43,7 @@ def score_trace(
 
     Raises:
         TraceError: the recording cannot be read, or is not the one that the trace names.
-        RegistryError: the domain has no grader of that name.
+        RegistryError: the scenario names a check that is not there.
     """
     mode = ScoringMode.REFERENCE if "reference" in compat else ScoringMode.DUOLOGUE
     trace = _strict(trace)
@@ -61,15 +54,12 @@ def score_trace(
     agent_turns = count_agent_turns(trace, conversation.turns)
     counted = tokens[Side.AGENT].n_calls if mode is ScoringMode.REFERENCE else agent_turns
     too_few = counted < _wanted_turns(trace)
-    caller = check_caller(trace)
-    problems = evidence.problems if mode is ScoringMode.REFERENCE else (*evidence.problems, *caller_problems(caller))
-    grade = grade_trace(trace, judgement)
-    if grade is not None:
-        verdicts, too_few = grade.verdicts, False
-        composite = combine_grade(grade, problems)
-    else:
-        verdicts = _verdicts(evidence)
-        composite = combine(verdicts, gating_signals(scenario, mode), problems, mode, too_few_turns=too_few)
+    checked = run_checks(evidence, judgement)
+    problems = evidence.problems if mode is ScoringMode.REFERENCE else (*evidence.problems, *checked.problems)
+    grade = checked.grade
+    too_few = too_few and grade is None
+    gates = grade.gates if grade is not None else gating_signals(scenario, mode)
+    composite = combine(checked.verdicts, gates, problems, mode, too_few_turns=too_few, decided=checked.decided)
     ended = evidence.ended
     return ScenarioResult(
         run_id=header.run_id,
@@ -85,7 +75,7 @@ def score_trace(
         outcome=composite.outcome,
         is_task_successful=composite.is_task_successful,
         stop_reason=ended.stop_reason if ended is not None else None,
-        verdicts=verdicts,
+        verdicts=checked.verdicts,
         breakdown=composite.breakdown,
         agent_turns=agent_turns,
         insufficient_agent_turns=too_few,
@@ -97,8 +87,9 @@ def score_trace(
         evidence=evidence_sources(trace),
         provenance=header.provenance,
         labels=scenario.labels,
-        caller=caller,
-        grader=scenario.grader,
+        caller=checked.caller,
+        reports=checked.reports,
+        grader=checked.decided.signal if checked.decided is not None else "",
         grade=dict(grade.fields) if grade is not None else {},
     )
 
@@ -129,12 +120,6 @@ def _strict(trace: Trace) -> Trace:
         return trace
     scenario = trace.header.scenario.model_copy(update={"disallow_extra_items": True})
     return Trace(trace.header.model_copy(update={"scenario": scenario}), trace.events, trace.is_torn)
-
-
-def _verdicts(evidence: Evidence) -> tuple[Verdict, ...]:
-    domain = evidence.scenario.domain
-    own = [signal for _, signal in SIGNALS.items(domain)] if domain != DEFAULT_DOMAIN else []
-    return tuple(signal.verdict(evidence) for signal in [*(item for _, item in SIGNALS.items(DEFAULT_DOMAIN)), *own])
 
 
 def _segments(trace: Trace, audio: Path | None) -> Segments | None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from duologue.records.action import Side
 from duologue.records.event import SpokenText
 from duologue.records.result import UnplacedText
+from duologue.toolkit.utterances import join_words
 
 CUT_MARK = "—"
 """Ends the text of a turn that an interruption cut."""
 
 MAX_WORD_DISTANCE_MS = 3000
 """How far from a turn its words may be reported."""
-
-_SPACE_BEFORE_MARK = re.compile(r"\s+([,.;:!?…])")
 
 
 @dataclass(slots=True)
@@ -38,11 +36,6 @@ class Span:
         """The words, joined; with the cut mark when the rest was dropped."""
         words = join_words(self.pieces)
         return f"{words} {CUT_MARK}".strip() if self.cut else words
-
-
-def join_words(pieces: Sequence[str]) -> str:
-    """Join words or sentences with exactly one space, and none before a closing mark."""
-    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(" ".join(pieces).split()))
 
 
 def place_words(spans: Sequence[Span], words: Sequence[SpokenText]) -> list[UnplacedText]:

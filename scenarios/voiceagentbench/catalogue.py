@@ -12,6 +12,7 @@ from typing import Any
 from duologue.errors import ConfigError, FixtureError
 from duologue.records.action import ReferenceAction, Side
 from duologue.records.scenario import (
+    GRADER_LABEL,
     CatalogueOptions,
     FrozenUtterance,
     Persona,
@@ -21,7 +22,6 @@ from duologue.records.scenario import (
     UtteranceStart,
 )
 from duologue.state.fixtures import data_file
-from duologue.toolkit.grading import GRADER_LABEL
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, SUITE_LABEL, Catalogue, CatalogueFlag
 from scenarios.voiceagentbench import prompts
 from scenarios.voiceagentbench.grading import GRADER, JUDGED_EXTRAS

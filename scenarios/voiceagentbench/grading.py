@@ -8,7 +8,7 @@ from typing import Any
 from duologue.errors import FixtureError, JudgeError
 from duologue.records.outcome import Cause, Verdict
 from duologue.records.scenario import Scenario
-from duologue.toolkit.grading import GRADERS, Grade, Grader, GradingInput, Judgement, JudgeQuestion, Trace
+from duologue.toolkit.checks import Answers, Ask, Evidence, Finding, Grade, JudgeQuestion, Trace, check
 from scenarios.voiceagentbench import extras, judging
 from scenarios.voiceagentbench.axes import PASS_THRESHOLD, Axes, compat_checks, score_task
 from scenarios.voiceagentbench.observed import Observation, observe
@@ -22,14 +22,22 @@ JUDGED_EXTRAS = "judged_extras"
 """The label of scenarios whose extra figures are asked of the judge as well."""
 
 
-def grade(given: GradingInput) -> Grade:
-    """Grade one attempt."""
+def grade(evidence: Evidence) -> Finding | Ask:
+    """Grade one attempt; with a judge, once it has answered."""
+    found = _grade(evidence)
+    if not evidence.answers.has_judge or found.grade is None:
+        return found
+    due = [item for item in questions(evidence.trace) if evidence.answers.reply(item.name) is None]
+    return Ask(due, otherwise=found) if due else found
+
+
+def _grade(given: Evidence) -> Finding:
     try:
         record = parse_record(given.scenario.grading)
     except FixtureError as error:
-        return Grade(None, (), (), {}, f"the scenario holds no task record: {error}", Cause.HARNESS)
+        return Finding(None, f"the scenario holds no task record: {error}", cause=Cause.HARNESS)
     seen = observe(given.trace)
-    judged = _judged(given.judgement, judging.COHERENCE, is_due=len(seen.heard_turns) > 1)
+    judged = _judged(given.answers, judging.COHERENCE, is_due=len(seen.heard_turns) > 1)
     error = seen.error or (f"JudgeError: {judged.error}" if judged.error else None)
     axes = score_task(
         record,
@@ -43,13 +51,11 @@ def grade(given: GradingInput) -> Grade:
     if judged.error:
         fields["judge_error"] = judged.error
     is_undecided = bool(judged.error) and seen.error is None
-    return Grade(
+    return Finding(
         None if is_undecided else axes.passed,
-        _verdicts(axes, judged),
-        (TOTAL,),
-        fields,
         judged.error if is_undecided else _why(axes, error),
-        Cause.JUDGE if is_undecided else None,
+        cause=Cause.JUDGE if is_undecided else None,
+        grade=Grade(_verdicts(axes, judged), (TOTAL,), fields),
     )
 
 
@@ -61,10 +67,10 @@ class _Judged:
         self.error = error
 
 
-def _judged(judgement: Judgement | None, name: str, *, is_due: bool) -> _Judged:
-    if judgement is None or not is_due:
+def _judged(answers: Answers, name: str, *, is_due: bool) -> _Judged:
+    if not answers.has_judge or not is_due:
         return _Judged()
-    reply = judgement.reply(name)
+    reply = answers.reply(name)
     if reply is None:
         return _Judged(error=f"the judge was not asked about {name}")
     if reply.error:
@@ -75,7 +81,7 @@ def _judged(judgement: Judgement | None, name: str, *, is_due: bool) -> _Judged:
         return _Judged(error=str(error))
 
 
-def _task(given: GradingInput, record: TaskRecord, seen: Observation, axes: Axes, error: str | None) -> dict[str, Any]:
+def _task(given: Evidence, record: TaskRecord, seen: Observation, axes: Axes, error: str | None) -> dict[str, Any]:
     """Return the task entry of the report."""
     return {
         "task_id": record.task_id,
@@ -95,14 +101,12 @@ def _task(given: GradingInput, record: TaskRecord, seen: Observation, axes: Axes
     }
 
 
-def _extras(
-    given: GradingInput, record: TaskRecord, seen: Observation, axes: Axes, error: str | None
-) -> dict[str, Any]:
+def _extras(given: Evidence, record: TaskRecord, seen: Observation, axes: Axes, error: str | None) -> dict[str, Any]:
     surplus = extras.surplus_calls(record.expected_tool_calls, seen.calls)
     checks = compat_checks(record.suite)
     metrics = extras.paper_metrics(record, seen.calls)
-    metrics["PF"] = _judged(given.judgement, judging.PARAMETERS, is_due=_asks_extras(given.scenario)).score
-    refusal = _judged(given.judgement, judging.REFUSAL, is_due=_asks_extras(given.scenario)).score
+    metrics["PF"] = _judged(given.answers, judging.PARAMETERS, is_due=_asks_extras(given.scenario)).score
+    refusal = _judged(given.answers, judging.REFUSAL, is_due=_asks_extras(given.scenario)).score
     metrics["RR"] = refusal
     return {
         "language": record.language,
@@ -178,4 +182,4 @@ def needs_judge(scenario: Scenario) -> bool:
     return len(scenario.frozen_caller or ()) > 1 or _asks_extras(scenario)
 
 
-GRADERS.register(DOMAIN, GRADER, Grader(VERSION, grade, questions, needs_judge), owner=__name__)
+check(DOMAIN, GRADER, version=VERSION, graded=True, needs_judge=needs_judge)(grade)

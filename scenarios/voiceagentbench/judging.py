@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.errors import JudgeError
-from duologue.toolkit.grading import JudgeQuestion
+from duologue.toolkit.checks import JudgeQuestion
 from scenarios.voiceagentbench.axes import Call
 from scenarios.voiceagentbench.records import Duty, TaskRecord
 

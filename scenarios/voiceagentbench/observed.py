@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from duologue.records.action import Side
 from duologue.records.event import CallEnded, Event, Fault, HeardText, SpokenText, ToolCalled, UtterancePlayed
 from duologue.records.outcome import StopReason
-from duologue.toolkit.grading import Trace
+from duologue.toolkit.checks import Trace
 from duologue.toolkit.tool import END_CALL_TOOL
 from scenarios.voiceagentbench.axes import Call
 from tools.voiceagentbench.manifest import manifest_name

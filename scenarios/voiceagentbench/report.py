@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.records.result import ScenarioResult
-from duologue.toolkit.grading import RUN_REPORTS, RunContext, RunFiles, RunReport
+from duologue.toolkit.run_report import RUN_REPORTS, RunContext, RunFiles, RunReport
 from scenarios.voiceagentbench.aggregate import (
     Result,
     aggregate,

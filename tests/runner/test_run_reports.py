@@ -14,7 +14,7 @@ from duologue.reports.files import write_json
 from duologue.reports.run_files import load_results
 from duologue.runner.folders import write_run_args
 from duologue.runner.run_reports import run_context, write_run_reports
-from duologue.toolkit.grading import RUN_REPORTS, RunContext, RunFiles, RunReport
+from duologue.toolkit.run_report import RUN_REPORTS, RunContext, RunFiles, RunReport
 from duologue.trace.writer import TraceWriter
 
 DOMAIN = "tau2_telecom"

@@ -21,15 +21,17 @@ from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
-from duologue.toolkit.grading import GRADERS, RUN_REPORTS, RunContext
+from duologue.toolkit.checks import CHECKS
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
+from duologue.toolkit.run_report import RUN_REPORTS, RunContext
 from duologue.trace.reader import Trace
+from scenarios.voiceagentbench.grading import questions
 from scenarios.voiceagentbench.observed import observe
 
 DOMAIN = "voiceagentbench"
 CATALOGUE = CATALOGUES.get(DOMAIN, RULES_NAME)
 SCENARIOS = {scenario.task_id: scenario for scenario in CATALOGUE.load(CatalogueOptions())}
-GRADER = GRADERS.get(DOMAIN, "tool_calls")
+GRADER = CHECKS.get(DOMAIN, "tool_calls")
 
 
 def heard(text: str) -> Event:
@@ -144,8 +146,8 @@ def judged(text: str = "", error: str = "") -> Judgement:
 
 def test_the_judge_decides_coherence_of_several_turns_only() -> None:
     dialogue, single = solved(SCENARIOS["vab-ex-multiturn-01"]), solved(SCENARIOS["vab-ex-single-01"])
-    assert [question.name for question in GRADER.questions(dialogue)] == ["coherence"]
-    assert GRADER.questions(single) == []
+    assert [question.name for question in questions(dialogue)] == ["coherence"]
+    assert questions(single) == []
     assert score_trace(dialogue, None, judgement=judged('{"score": 0.8}')).grade["task"]["total_score"] == 0.98
     assert score_trace(single, None, judgement=Judgement(model="m")).grade["task"]["coherence_score"] is None
     assert GRADER.needs_judge(dialogue.header.scenario) and not GRADER.needs_judge(single.header.scenario)
@@ -162,11 +164,11 @@ def test_an_unusable_judge_is_not_evaluable_and_never_a_pass(judgement: Judgemen
 def test_extra_questions_are_asked_only_when_wanted() -> None:
     found = CATALOGUE.load(CatalogueOptions(extra={"vab-judged-extras": "on"}))
     refusing = solved(next(scenario for scenario in found if scenario.task_id == "vab-ex-safety-01"))
-    assert [question.name for question in GRADER.questions(refusing)] == ["refusal"]
+    assert [question.name for question in questions(refusing)] == ["refusal"]
     judgement = Judgement(model="m", replies=(JudgeReply(name="refusal", text='{"score": 1}'),))
     grade = score_trace(refusing, None, judgement=judgement).grade
     assert grade["judged_refusal"] is True and grade["paper_metrics"]["RR"] == 1.0
-    assert GRADER.questions(solved(SCENARIOS["vab-ex-safety-01"])) == []
+    assert questions(solved(SCENARIOS["vab-ex-safety-01"])) == []
 
 
 def test_no_transcript_and_no_expectation_reaches_a_bot() -> None:

@@ -1,6 +1,6 @@
 from duologue.records.outcome import Cause, Outcome, OutcomeKind, Verdict
 from duologue.scoring.composite import Composite, combine, gating_signals
-from duologue.scoring.evidence import Problem, ScoringMode
+from duologue.toolkit.evidence import Problem, ScoringMode
 from tests.scoring.shop import ACTIONS, EXIT, PREDICATES, STATE, shop_scenario
 
 GATES = ("db_state_assertion", "clean_exit")

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -7,15 +8,17 @@ import pytest
 
 from duologue.errors import RegistryError
 from duologue.records.scenario import SignalName
-from duologue.registry import DEFAULT_DOMAIN
-from duologue.scoring import composite, evidence, utterances
+from duologue.registry import load_domain
+from duologue.scoring import checking, composite, evidence
 from duologue.scoring.caller import conduct, facts, fidelity, spoken_digits, tools
 from duologue.scoring.caller.fidelity import CALLER_VERSION
+from duologue.scoring.checking import CHECK_MODULES
 from duologue.scoring.judge import prompt, reply
 from duologue.scoring.judge.prompt import JUDGE_VERSION
-from duologue.scoring.score import SIGNAL_MODULES
-from duologue.scoring.signal import SIGNALS, Finding, signal
 from duologue.scoring.signals import matching, reference_match
+from duologue.toolkit import evidence as evidence_types
+from duologue.toolkit import utterances
+from duologue.toolkit.checks import CHECKS, ENGINE, CheckRole, Finding, check
 
 STORED = Path(__file__).parent / "signal_digests.json"
 SHARED = (
@@ -23,6 +26,8 @@ SHARED = (
     reference_match,
     evidence,
     composite,
+    checking,
+    evidence_types,
     prompt,
     reply,
     conduct,
@@ -45,9 +50,19 @@ def digest(module: ModuleType) -> str:
     return hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest()
 
 
+def gating() -> dict[str, int]:
+    return {name: item.version for name, item in CHECKS.items(ENGINE) if item.role is CheckRole.GATES}
+
+
+def of_domains() -> list[ModuleType]:
+    """The modules of the shipped domains that decide a check's finding."""
+    load_domain("voiceagentbench")
+    return [sys.modules[f"scenarios.voiceagentbench.{name}"] for name in ("grading", "axes", "judging", "observed")]
+
+
 def sources() -> dict[str, str]:
-    modules = (*SIGNAL_MODULES, *SHARED)
-    return {module.__name__.removeprefix("duologue.scoring."): digest(module) for module in modules}
+    modules = (*CHECK_MODULES, *SHARED, *of_domains())
+    return {module.__name__.removeprefix("duologue.").removeprefix("scoring."): digest(module) for module in modules}
 
 
 @pytest.mark.parametrize("name", sorted(sources()))
@@ -56,13 +71,15 @@ def test_source_of_a_signal_changes_only_with_its_stored_digest(name: str) -> No
 
 
 def test_versions_are_the_stored_ones() -> None:
-    versions = {name: item.version for name, item in SIGNALS.items(DEFAULT_DOMAIN)}
-    versions |= {"judge": JUDGE_VERSION, "caller": CALLER_VERSION}
+    versions = gating() | {"judge": JUDGE_VERSION, "caller": CALLER_VERSION}
+    for domain in ("tau2_telecom", "voiceagentbench"):
+        load_domain(domain)
+        versions |= {f"{domain}/{name}": item.version for name, item in CHECKS.items(domain)}
     assert json.loads(STORED.read_text())["versions"] == versions
 
 
 def test_every_signal_of_the_contract_is_registered() -> None:
-    assert set(SIGNALS.names(DEFAULT_DOMAIN)) == {name.value for name in SignalName}
+    assert set(gating()) == {name.value for name in SignalName}
 
 
 def test_every_signal_has_a_page() -> None:
@@ -72,4 +89,4 @@ def test_every_signal_has_a_page() -> None:
 
 def test_a_signal_name_is_registered_once() -> None:
     with pytest.raises(RegistryError, match="registered twice"):
-        signal(SignalName.CLEAN_EXIT, version=9)(lambda found: Finding(True))
+        check(ENGINE, SignalName.CLEAN_EXIT, version=9)(lambda found: Finding(True))

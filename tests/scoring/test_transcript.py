@@ -1,5 +1,6 @@
 from duologue.records.event import SpokenText
-from duologue.scoring.transcript import Span, join_words, place_words
+from duologue.scoring.transcript import Span, place_words
+from duologue.toolkit.utterances import join_words
 from tests.scoring.shop import AGENT, USER
 
 

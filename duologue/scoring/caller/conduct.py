@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from duologue.records.action import Side
 from duologue.records.event import ExitRequested, HeardText, ToolReturned
 from duologue.records.scenario import Scenario
-from duologue.scoring.utterances import Deed, Utterance
 from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import RULES_NAME
+from duologue.toolkit.utterances import Deed, Utterance
 
 SILENCE_MS = 20_000
 """A caller who has heard nothing for so long may hang up."""

@@ -13,9 +13,9 @@ from rapidfuzz import fuzz
 from duologue.records.action import Side
 from duologue.records.event import ContextPulled, HeardText, ToolReturned
 from duologue.scoring.caller.spoken_digits import DigitRun, digit_runs, figures
-from duologue.scoring.utterances import Deed, Utterance
 from duologue.toolkit.caller_facts import CallerFact, FactKind, checkable_facts
 from duologue.toolkit.places import COUNTRIES, same_country
+from duologue.toolkit.utterances import Deed, Utterance
 from duologue.trace.reader import Trace
 
 LONG_NUMBER_DIGITS = 7

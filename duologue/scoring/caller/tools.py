@@ -17,11 +17,10 @@ from duologue.errors import RegistryError
 from duologue.records.action import Side
 from duologue.records.event import HeardText, ToolCalled, ToolReturned
 from duologue.records.scenario import Scenario
-from duologue.scoring.transcript import join_words
-from duologue.scoring.utterances import Deed, Utterance
 from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import RULES_NAME
 from duologue.toolkit.tool import Tool, ToolKind, find_tool
+from duologue.toolkit.utterances import Deed, Utterance, join_words
 
 _COMMON_SHARE = 0.2
 """A word of more than this share of the caller's tools tells none of them (but of three at least)."""

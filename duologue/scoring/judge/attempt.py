@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from duologue.errors import JudgeError
 from duologue.records.judge import JudgeInput, JudgeProvenance, JudgeResult, StatementVerdict
-from duologue.records.judgement import Judgement, JudgeQuestion, JudgeReply
-from duologue.scoring.evidence import Evidence
 from duologue.scoring.judge.client import Judge
 from duologue.scoring.judge.evidence import build_sections, has_observations
 from duologue.scoring.judge.prompt import JUDGE_VERSION, JudgePrompt, build_prompt
-from duologue.scoring.judge.reply import ScoreReply, parse_reply, require_object
+from duologue.scoring.judge.reply import ScoreReply, parse_reply
+from duologue.toolkit.evidence import Evidence
 
 
 async def judge_attempt(judge: Judge, evidence: Evidence, trace_digest: str) -> JudgeResult:
@@ -30,18 +27,6 @@ async def judge_attempt(judge: Judge, evidence: Evidence, trace_digest: str) -> 
         except JudgeError as error:
             problem = str(error)
     return _result(judge, prompt, statements, reply, problem, trace_digest)
-
-
-async def answer_questions(judge: Judge, questions: Sequence[JudgeQuestion]) -> Judgement:
-    """Put a grader's questions to the judge one after the other; what has no usable reply has an ``error``."""
-    replies = []
-    for question in questions:
-        try:
-            text = await judge.ask(JudgePrompt(question.system, question.user), require_object)
-            replies.append(JudgeReply(name=question.name, text=text))
-        except JudgeError as error:
-            replies.append(JudgeReply(name=question.name, error=str(error)))
-    return Judgement(model=judge.settings.model, replies=tuple(replies))
 
 
 def _result(

@@ -8,9 +8,9 @@ from typing import Any
 
 from duologue.records.action import RecordedAction, Side
 from duologue.records.event import ContextPulled, SpokenText, ToolCalled, ToolReturned
-from duologue.scoring.evidence import Evidence
 from duologue.scoring.judge.settings import Compaction
-from duologue.scoring.transcript import join_words
+from duologue.toolkit.evidence import Evidence
+from duologue.toolkit.utterances import join_words
 from duologue.trace.reader import Trace
 
 

@@ -12,10 +12,10 @@ from duologue.records.action import RecordedAction, ReferenceAction, Side
 from duologue.records.event import SummaryPulled, ToolCalled, ToolReturned
 from duologue.records.outcome import Cause
 from duologue.records.scenario import Scenario, SignalName
-from duologue.scoring.evidence import Evidence, ScoringMode
-from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
 from duologue.scoring.signals.matching import MatchRules, assign, values_match
 from duologue.scoring.signals.reference_match import reference_match
+from duologue.toolkit.checks import ENGINE, Finding, check, not_applicable, not_evaluable
+from duologue.toolkit.evidence import Evidence, ScoringMode
 from duologue.toolkit.tool import END_CALL_TOOL, find_tool
 
 
@@ -30,7 +30,7 @@ class _Deed:
     is_recorded: bool
 
 
-@signal(SignalName.ACTION_MATCH, version=1)
+@check(ENGINE, SignalName.ACTION_MATCH, version=1)
 def check_actions(evidence: Evidence) -> Finding:
     """Match reference actions with what was done, one to one."""
     scenario = evidence.scenario

@@ -6,11 +6,11 @@ from duologue.records.action import Side
 from duologue.records.event import ExitRequested
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import SignalName
-from duologue.scoring.evidence import Evidence, ScoringMode
-from duologue.scoring.signal import Finding, not_evaluable, signal
+from duologue.toolkit.checks import ENGINE, Finding, check, not_evaluable
+from duologue.toolkit.evidence import Evidence, ScoringMode
 
 
-@signal(SignalName.CLEAN_EXIT, version=2)
+@check(ENGINE, SignalName.CLEAN_EXIT, version=2)
 def check_exit(evidence: Evidence) -> Finding:
     """The agent hung up, or the caller did; by the reference harness's rules only the agent's exit counts."""
     ended = evidence.ended

@@ -10,9 +10,9 @@ from duologue.errors import DuologueError
 from duologue.records.action import DbAssertion
 from duologue.records.outcome import Cause
 from duologue.records.scenario import SignalName
-from duologue.scoring.evidence import Evidence, ScoringMode
-from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
+from duologue.toolkit.checks import ENGINE, Finding, check, not_applicable, not_evaluable
 from duologue.toolkit.dual_state import DualState
+from duologue.toolkit.evidence import Evidence, ScoringMode
 from duologue.toolkit.rules import PREDICATES
 
 
@@ -29,7 +29,7 @@ class PredicateVerdict:
     error: str | None
 
 
-@signal(SignalName.DB_STATE_ASSERTION, version=2)
+@check(ENGINE, SignalName.DB_STATE_ASSERTION, version=2)
 def check_predicates(evidence: Evidence) -> Finding:
     """Ask every predicate of the scenario about the final database of its side."""
     assertions = evidence.scenario.db_state_assertions

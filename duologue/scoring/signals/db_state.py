@@ -7,13 +7,13 @@ from typing import Any
 from duologue.records.action import Side
 from duologue.records.outcome import Cause
 from duologue.records.scenario import SignalName
-from duologue.scoring.evidence import MAX_DIFFERENCES, Evidence, ScoringMode
-from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
 from duologue.state.canonical import contract_hash_of, differences
+from duologue.toolkit.checks import ENGINE, Finding, check, not_applicable, not_evaluable
 from duologue.toolkit.dual_state import DualState
+from duologue.toolkit.evidence import MAX_DIFFERENCES, Evidence, ScoringMode
 
 
-@signal(SignalName.DB_STATE_MATCH, version=1)
+@check(ENGINE, SignalName.DB_STATE_MATCH, version=1)
 def check_databases(evidence: Evidence) -> Finding:
     """Compare contract hashes, side by side."""
     if evidence.gold is None or evidence.initial is None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from duologue.records.outcome import Cause
 from duologue.records.scenario import SignalName
-from duologue.scoring.evidence import Evidence, ScoringMode
-from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
+from duologue.toolkit.checks import ENGINE, Finding, check, not_applicable, not_evaluable
+from duologue.toolkit.evidence import Evidence, ScoringMode
 
 
-@signal(SignalName.JUDGE_PASSED, version=2)
+@check(ENGINE, SignalName.JUDGE_PASSED, version=2)
 def check_judge(evidence: Evidence) -> Finding:
     """The stored score reaches the stored threshold; a judge without a usable reply decides nothing."""
     judge = evidence.judge

@@ -5,11 +5,11 @@ from __future__ import annotations
 from duologue.records.judge import JudgeResult
 from duologue.records.outcome import Cause
 from duologue.records.scenario import SignalName
-from duologue.scoring.evidence import Evidence, ScoringMode
-from duologue.scoring.signal import Finding, not_applicable, not_evaluable, signal
+from duologue.toolkit.checks import ENGINE, Finding, check, not_applicable, not_evaluable
+from duologue.toolkit.evidence import Evidence, ScoringMode
 
 
-@signal(SignalName.NL_ASSERTION, version=2)
+@check(ENGINE, SignalName.NL_ASSERTION, version=2)
 def check_statements(evidence: Evidence) -> Finding:
     """Every statement of the scenario has a stored verdict, and all of them are true."""
     statements = evidence.scenario.nl_assertions

@@ -10,17 +10,20 @@ from duologue.records.event import (
     ToolCalled,
     ToolReturned,
 )
-from duologue.records.outcome import Cause, OutcomeKind, StopReason
+from duologue.records.outcome import Cause, OutcomeKind, StopReason, Verdict
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
 from duologue.reports.summary import render_text
 from duologue.scoring.aggregate import aggregate_results
-from duologue.scoring.caller.fidelity import check_caller
+from duologue.scoring.checking import run_checks
+from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.text_channel import TextCall, run_text_call, scenario_payload
+from duologue.toolkit.evidence import ScoringMode
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
+from duologue.trace.reader import Trace
 from tests.scoring.shop import shop_scenario
 
 AGENT, USER = Side.AGENT, Side.USER
@@ -43,6 +46,10 @@ def abroad(scenarios: list[Scenario]) -> Scenario:
 @pytest.fixture(scope="module")
 def at_home(scenarios: list[Scenario]) -> Scenario:
     return next(item for item in scenarios if item.user.facts["location"] == "United States")
+
+
+def check_caller(trace: Trace) -> tuple[Verdict, ...]:
+    return run_checks(collect_evidence(trace, ScoringMode.DUOLOGUE), None).caller
 
 
 class Dialogue:

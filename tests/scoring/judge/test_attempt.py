@@ -3,12 +3,15 @@ import pytest
 from duologue.records.event import SpokenText, ToolCalled
 from duologue.records.judge import JudgeResult
 from duologue.records.judgement import JudgeQuestion
-from duologue.scoring.evidence import ScoringMode, collect_evidence
-from duologue.scoring.judge.attempt import answer_questions, judge_attempt
+from duologue.scoring.evidence import collect_evidence
+from duologue.scoring.judge.attempt import judge_attempt
 from duologue.scoring.judge.client import build_judge
+from duologue.scoring.judge.rounds import answer_rounds
 from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
+from duologue.toolkit.checks import Ask, Finding, check
+from duologue.toolkit.evidence import Evidence, ScoringMode
 from tests.scoring.judge.test_client import FakeClock
 from tests.scoring.shop import AGENT, USER, shop_scenario
 
@@ -62,11 +65,17 @@ async def test_nothing_to_see_makes_no_request() -> None:
     assert "nothing that the agent said or did" in result.error
 
 
-async def test_questions_of_a_grader_get_an_answer_or_an_error_each() -> None:
+async def test_questions_of_a_check_get_an_answer_or_an_error_each() -> None:
     questions = [JudgeQuestion(name=name, system="s", user=name) for name in ("one", "two")]
+
+    @check("asking_shop", "asks", version=1)
+    def asks(evidence: Evidence) -> Finding | Ask:
+        return Finding(True) if evidence.answers.replies else Ask(questions)
+
+    builder = TraceBuilder(shop_scenario(domain="asking_shop"))
     async with judge_double(Step('{"ok": true}'), Step("prose")) as double:
         judge = build_judge(JudgeSettings(double.url, "grader", attempts=2), FakeClock(), None)
-        judgement = await answer_questions(judge, questions)
+        judgement = await answer_rounds(judge, collect_evidence(builder.build(), ScoringMode.DUOLOGUE))
     assert double.requests == 3
     assert [(reply.name, reply.text, bool(reply.error)) for reply in judgement.replies] == [
         ("one", '{"ok": true}', False),

@@ -1,10 +1,11 @@
 from typing import Any
 
 from duologue.records.event import ContextPulled
-from duologue.scoring.evidence import ScoringMode, collect_evidence
+from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.judge.evidence import build_sections, compact, conversation, has_observations
 from duologue.scoring.judge.settings import Compaction
 from duologue.testing.builders import TraceBuilder
+from duologue.toolkit.evidence import ScoringMode
 from tests.scoring.shop import AGENT, USER, shop_scenario
 
 MESSAGES = ({"role": "system", "content": "s" * 30}, *({"role": "user", "content": f"m{n}" * 10} for n in range(5)))

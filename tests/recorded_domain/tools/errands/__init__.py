@@ -8,7 +8,7 @@ from typing import Any
 from duologue.records.action import Side
 from duologue.records.event import Fault, ToolCalled
 from duologue.records.outcome import Cause, Verdict
-from duologue.toolkit.grading import GRADERS, Grade, Grader, GradingInput
+from duologue.toolkit.checks import Evidence, Finding, Grade, check
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.tool import TOOL_FACTORIES, Tool, ToolKind
 
@@ -25,7 +25,8 @@ def _accept(state: Any, **arguments: Any) -> ToolResult:
     return ToolResult({"ok": True})
 
 
-def grade(given: GradingInput) -> Grade:
+@check(DOMAIN, "calls", version=1, graded=True)
+def grade(given: Evidence) -> Finding:
     """Pass when the calls are the expected ones, in order, and nothing broke."""
     made = [[call.name, call.arguments] for call in given.trace.of(ToolCalled)]
     faults = given.trace.of(Fault)
@@ -33,8 +34,7 @@ def grade(given: GradingInput) -> Grade:
     detail = f"{faults[0].error}: {faults[0].message}" if faults else f"called {made}"
     cause = Cause.TRANSPORT if faults else None
     verdict = Verdict(signal="calls", version=1, passed=passed, evaluable=not faults, cause=cause, reason=detail)
-    return Grade(passed, (verdict,), ("calls",), {"made": made}, detail, cause)
+    return Finding(passed, detail, cause=cause, grade=Grade((verdict,), ("calls",), {"made": made}))
 
 
 TOOL_FACTORIES.register(DOMAIN, "record", build_tool, owner=__name__)
-GRADERS.register(DOMAIN, "calls", Grader(1, grade), owner=__name__)

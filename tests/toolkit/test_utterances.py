@@ -1,5 +1,5 @@
 from duologue.records.event import BotSpeaking, SpokenText, ToolCalled
-from duologue.scoring.utterances import Utterance, read_deeds
+from duologue.toolkit.utterances import Utterance, read_deeds
 from tests.scoring.shop import AGENT, USER
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, Event, ExitRequested, HeardText, SpokenText, ToolCalled, ToolReturned
-from duologue.scoring.transcript import join_words
 
 MAX_PAUSE_MS = 3000
 """Words of one side further apart than this are two utterances."""
+
+_SPACE_BEFORE_MARK = re.compile(r"\s+([,.;:!?…])")
 
 
 @dataclass(slots=True)
@@ -29,6 +31,11 @@ class Utterance:
 
 
 Deed = Utterance | HeardText | ToolCalled | ToolReturned | ExitRequested
+
+
+def join_words(pieces: Sequence[str]) -> str:
+    """Join words or sentences with exactly one space, and none before a closing mark."""
+    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(" ".join(pieces).split()))
 
 
 def read_deeds(events: Sequence[Event]) -> list[Deed]:
