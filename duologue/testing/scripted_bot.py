@@ -45,7 +45,8 @@ class BotScript:
     """What a bot does. Keys of mappings are ticks, from 0.
 
     ``audio`` returns one tick of PCM at ``sample_rate_hz``; None is silence. ``writes`` are tool calls
-    (name, arguments). ``has_extras`` False leaves out everything that a foreign bot would not report.
+    (name, arguments). ``has_extras`` False leaves out everything that a foreign bot would not report. ``journal``
+    notes a request when it comes and when its answer was sent; scripts may share one, to tell what came first.
     """
 
     audio: Callable[[int], bytes | None] = lambda tick: None
@@ -55,6 +56,7 @@ class BotScript:
     context: Any = "'[]'"
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     has_extras: bool = True
+    journal: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -210,6 +212,7 @@ class ScriptedSession:
     async def _answer(self, request_id: str, t: str, d: dict[str, Any]) -> None:
         faults = self._faults
         self.requests.append((t, d))
+        self._script.journal.append(f"{t} came")
         if t in faults.dies_on:
             self._socket.transport.abort()
             return
@@ -223,6 +226,7 @@ class ScriptedSession:
         answered = "another-request-7" if t in faults.wrong_id_on else request_id
         response = RtviMessage("server-response", answered, {"t": t, "d": result})
         await self._push(response)
+        self._script.journal.append(f"{t} answered")
         if t in faults.repeated_on:
             await self._push(response)
         if t == "release_action":

@@ -194,25 +194,24 @@ class TextCall:
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}
         entry = {"id": call_id, "type": "function", "function": function}
         party.messages.append({"role": "assistant", "content": None, "tool_calls": [entry]})
-        value = self._invoke(party, call)
+        value, is_done = self._invoke(party, call)
         self._add(ToolReturned(side=party.side, call_id=call_id, name=call.name, result=value))
         party.messages.append({"role": "tool", "tool_call_id": call_id, "content": json.dumps(value)})
-        if call.name not in party.tools:
-            return False
-        exit_text = find_tool(self.scenario.domain, call.name).exit_text
+        exit_text = find_tool(self.scenario.domain, call.name).exit_text if is_done else ""
         if exit_text:
             self._add(ExitRequested(side=party.side, text=exit_text))
         return bool(exit_text)
 
-    def _invoke(self, party: Party, call: BrainCall) -> Any:
+    def _invoke(self, party: Party, call: BrainCall) -> tuple[Any, bool]:
+        """Return what the brain is shown, and whether the tool did what it was asked to."""
         if call.name not in party.tools:
-            return error_value("unknown_tool", f"no tool {call.name}", available_tools=party.tools)
+            return error_value("unknown_tool", f"no tool {call.name}", available_tools=party.tools), False
         outcome = self.dual.invoke(party.side, call.name, call.arguments)
         if outcome.is_recorded:
             action = self.dual.ledgers[party.side].actions[-1].model_copy(update={"side": party.side})
             self._add(ActionApplied(side=party.side, action=action))
             self._sync()
-        return normalized(outcome.value)
+        return normalized(outcome.value), outcome.ok
 
     def _sync(self) -> None:
         deltas = self.dual.sync()

@@ -26,8 +26,8 @@ def grade(given: GradingInput) -> Grade:
     """Grade one attempt."""
     try:
         record = parse_record(given.scenario.grading)
-    except FixtureError as error:
-        return Grade(None, (), (), {}, f"the scenario holds no task record: {error}", Cause.HARNESS)
+    except FixtureError as broken:
+        return Grade(None, (), (), {}, f"the scenario holds no task record: {broken}", Cause.HARNESS)
     seen = observe(given.trace)
     judged = _judged(given.judgement, judging.COHERENCE, is_due=len(seen.heard_turns) > 1)
     error = seen.error or (f"JudgeError: {judged.error}" if judged.error else None)

@@ -80,6 +80,12 @@ def test_agent_hangs_up_with_its_tool_and_a_caller_without_one() -> None:
     assert [message.data for message in seated(Side.USER, []).hang_up("c1")] == [{"text": "<exit>Bye.</exit>"}]
 
 
+def test_refused_attempt_to_hang_up_does_not_end_the_call() -> None:
+    pushed = seated(Side.AGENT, ["EndConversationTool"]).perform("c1", "EndConversationTool", {"reason": "bored"})
+    assert types(pushed) == ["llm-function-call-in-progress", "llm-function-call-stopped"]
+    assert pushed[1].data["result"]["error_type"] == "invalid_arguments"
+
+
 def test_requests_that_do_not_exist_or_fit_are_refused(user: Seat) -> None:
     for control in (ControlRequest("dance"), ControlRequest("apply_sync_delta", {})):
         with pytest.raises(ValueError, match=control.t):
