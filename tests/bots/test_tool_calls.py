@@ -112,7 +112,7 @@ async def test_a_release_of_another_epoch_lets_nothing_go(start_bot, epoch):
     async with start_bot(calls_once(SET_TARGET)).scenario(tools=("set_target",), barrier=True) as client:
         await kick_off(client)
         await client.wait(0.2)
-        assert await release(client, epoch=epoch) is True
+        assert await release(client, epoch=epoch) is False
         await client.wait(0.5)
         assert "llm-function-call-stopped" not in client.kinds()
         await release(client)
@@ -124,7 +124,7 @@ async def test_a_repeated_or_foreign_release_is_harmless(start_bot):
     async with start_bot(calls_once(SET_TARGET)).scenario(tools=("set_target",), barrier=True) as client:
         await kick_off(client)
         await client.wait(0.2)
-        assert await release(client, seq=7) is True
+        assert await release(client, seq=7) is False
         assert "llm-function-call-stopped" not in client.kinds()
         for _ in range(2):
             await release(client)

@@ -30,8 +30,8 @@ async def test_payment_makes_the_round_trip_through_both_databases(tmp_path: Pat
     final = trace.last(ev.FinalState)
     assert final is not None and final.agent_db is not None and final.user_db is not None
     assert final.agent_db["order"]["status"] == "paid"
-    assert played.agent is not None and played.agent.state.db == final.agent_db
-    assert played.user is not None and played.user.state.db == final.user_db
+    assert played.agent is not None and played.agent.host.state.db == final.agent_db
+    assert played.user is not None and played.user.host.state.db == final.user_db
 
 
 async def test_every_write_is_followed_by_an_equal_digest_of_both_sides(tmp_path: Path) -> None:
