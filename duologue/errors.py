@@ -9,6 +9,7 @@
     ├── ToolError              raised inside a tool body; becomes a value for the model, never a crash
     │   ├── ToolRefusal        the tool understood and declined
     │   └── InvalidArguments   the arguments do not fit the tool
+    ├── MalformedRequest       a message's fields are missing or of the wrong kind
     ├── PreflightFailed        a bot is not there, or its model does not answer; nothing was run
     ├── BotStateError          a bot's own pipeline is not in the state it has to be in
     ├── BotError               one bot, seen from the bridge (has ``side``, ``request_id``, ``retryable``)
@@ -60,6 +61,10 @@ class InvalidArguments(ToolError):
     """The arguments do not fit the tool."""
 
     error_type = "invalid_arguments"
+
+
+class MalformedRequest(DuologueError):
+    """What a message carries does not fit: the text names the message, the field and what it must be."""
 
 
 class PreflightFailed(DuologueError):

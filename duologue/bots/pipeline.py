@@ -193,7 +193,7 @@ class SessionPipeline:
 
     async def show_tools(self) -> None:
         """Show the model the session's current tools, replacing all others."""
-        tools = ToolsSchema(standard_tools=[_schema(tool) for tool in self.state.tools.values()])
+        tools = ToolsSchema(standard_tools=[_schema(tool) for tool in self.state.host.tools.values()])
         self._context.set_tools(tools)
         if self._is_s2s:
             from duologue.bots.s2s import begin_scenario

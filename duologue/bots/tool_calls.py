@@ -12,9 +12,10 @@ from pipecat.services.llm_service import FunctionCallParams
 
 from duologue.bots.brains.service import LastingCalls
 from duologue.bots.context import ScenarioState
+from duologue.protocol.bodies import ReleaseBody
 from duologue.records.action import RecordedAction
-from duologue.toolkit.results import ToolOutcome, error_value, normalized
-from duologue.toolkit.tool import Tool
+from duologue.toolkit.results import error_value
+from duologue.toolkit.side_host import Key, Performed, crash_report, sync_problem
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class ToolCalls:
         self._push = push
         self._barrier_s = barrier_s
         self._turn = asyncio.Lock()
-        self._held: dict[tuple[str | None, int], asyncio.Future[list[str]]] = {}
+        self._held: dict[Key, asyncio.Future[list[str]]] = {}
 
     def meet(self, message: Mapping[str, Any]) -> None:
         """Take from a client's ``client-ready`` whether it releases writes."""
@@ -57,37 +58,24 @@ class ToolCalls:
     async def handle(self, params: FunctionCallParams) -> None:
         """Run one call of the brain and give back its result, exactly once."""
         async with self._turn:
-            tool = self._state.tools.get(params.function_name)
-            if tool is None:
-                await self._deliver(params, self._unknown(params.function_name))
-                return
+            host, name = self._state.host, params.function_name
             arguments = dict(params.arguments or {})
-            if arguments.keys() == {MALFORMED_ARGUMENTS}:
-                await self._deliver(params, _malformed(tool.name, arguments[MALFORMED_ARGUMENTS]))
+            if arguments.keys() == {MALFORMED_ARGUMENTS} and name in host.tools:
+                await self._deliver(params, _malformed(name, arguments[MALFORMED_ARGUMENTS]))
                 return
-            try:
-                outcome = tool.invoke(self._state.side_state, arguments)
-            except Exception as error:
-                logger.exception("tool %s crashed", tool.name)
-                message = f"tool {tool.name} crashed: {type(error).__name__}: {error}"
-                await self._push({"type": "bot-error", "message": message})
-                await self._deliver(params, error_value("tool_crashed", message))
-                return
-            await self._conclude(tool, arguments, outcome, params)
+            await self._conclude(host.perform(name, arguments), params)
 
-    async def _conclude(
-        self, tool: Tool, arguments: dict[str, Any], outcome: ToolOutcome, params: FunctionCallParams
-    ) -> None:
-        """Record and announce what changed, then give back the result."""
+    async def _conclude(self, done: Performed, params: FunctionCallParams) -> None:
+        """Announce what changed, then give back the result."""
         state = self._state
-        if outcome.is_recorded:
-            action = state.ledger.record(tool, arguments, outcome)
-            await self._announce(action)
-        ends_call = bool(tool.exit_text) and outcome.ok
-        state.has_exited = state.has_exited or ends_call
-        await self._deliver(params, normalized(outcome.value))
-        if ends_call:
-            await self._push({"text": f"<exit>{tool.exit_text}</exit>"})
+        if done.crash:
+            await self._push(crash_report(done.crash))
+        if done.action is not None:
+            await self._announce(done.action)
+        state.has_exited = state.has_exited or bool(done.exit_text)
+        await self._deliver(params, done.value)
+        if done.exit_text:
+            await self._push({"text": f"<exit>{done.exit_text}</exit>"})
 
     async def _deliver(self, params: FunctionCallParams, result: Any) -> None:
         """Give back a result; after the call was ended the brain is not asked for more words."""
@@ -96,45 +84,34 @@ class ToolCalls:
             params.llm.call_answered(params.tool_call_id)
         await params.result_callback(result, properties=properties)
 
-    def _unknown(self, name: str) -> dict[str, Any]:
-        names = sorted(self._state.tools)
-        return error_value("unknown_tool", f"there is no tool {name!r}", available_tools=names)
-
     async def _announce(self, action: RecordedAction) -> None:
         """Push a recorded action and wait at the barrier."""
-        key = (action.epoch, action.seq or 0)
+        host = self._state.host
         released: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
-        if self.uses_barrier:
-            self._held[key] = released
-        await self._push(
-            {
-                "type": "action-applied",
-                "action": action.model_dump(mode="json", exclude_none=True),
-                "tool_domain": self._state.domain,
-                "digest": self._state.side_state.digest(),
-            }
-        )
         if not self.uses_barrier:
+            await self._push(host.applied(action))
             return
+        key = host.hold(action)
+        self._held[key] = released
+        await self._push(host.applied(action))
         try:
-            errors = await asyncio.wait_for(released, self._barrier_s)
+            problems = await asyncio.wait_for(released, self._barrier_s)
         except TimeoutError:
-            errors = [f"not released within {self._barrier_s:g} s"]
+            problems = [f"not released within {self._barrier_s:g} s"]
         finally:
             self._held.pop(key, None)
-        if errors:
-            message = (
-                f"{action.name} (seq {action.seq}): the other side was not brought up to date: {'; '.join(errors)}"
-            )
-            logger.warning("%s", message)
-            await self._push({"type": "bot-error", "message": message})
+            host.let_go(key)
+        if problems:
+            problem = sync_problem(action, problems)
+            logger.warning("%s", problem["message"])
+            await self._push(problem)
 
-    def release(self, epoch: str | None, seq: int, success: bool, errors: list[str]) -> bool:
+    def release(self, body: ReleaseBody) -> bool:
         """Let a held result go; return False when no such write is waiting."""
-        released = self._held.get((epoch, seq))
-        if released is None or released.done():
+        key = self._state.host.release(body)
+        if key is None:
             return False
-        released.set_result([] if success else (errors or ["the bridge reported a failure"]))
+        self._held[key].set_result(body.problems)
         return True
 
 

@@ -70,7 +70,7 @@ class BotConnection:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._grant: asyncio.Future[TickReply] | None = None
         self._inbound: list[Inbound] = []
-        self._is_abandoned = False
+        self._abandoned = 0
         self._failure: BotError | None = None
         self._socket: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -185,7 +185,7 @@ class BotConnection:
         if self._grant is not None:
             self._grant.cancel()
             self._grant = None
-            self._is_abandoned = True
+            self._abandoned += 1
 
     def queued(self) -> tuple[Inbound, ...]:
         """Return what arrived since the last grant, without taking it."""
@@ -267,9 +267,10 @@ class BotConnection:
                 self._inbound.append(item)
 
     def _take_audio(self, chunk: AudioChunk) -> None:
-        grant, self._grant = self._grant, None
-        if grant is None and self._is_abandoned:
+        if self._abandoned:
+            self._abandoned -= 1
             return
+        grant, self._grant = self._grant, None
         if grant is None:
             raise self._violation(f"the {self.side} bot sent an audio frame that no grant asked for")
         inbound, self._inbound = tuple(self._inbound), []

@@ -8,16 +8,16 @@ from typing import Any
 from duologue.bridge.party import Attempt
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.state_sync import StateSync
-from duologue.errors import ProtocolViolation
+from duologue.errors import MalformedRequest, ProtocolViolation
 from duologue.protocol import messages
+from duologue.protocol.bodies import ToolCallBody
 from duologue.protocol.messages import RtviMessage
 from duologue.protocol.replies import parse_flag
 from duologue.protocol.requests import StrayAnswer
 from duologue.records.action import Side
-from duologue.records.event import ActionApplied, ExitRequested, ToolCalled, ToolReturned
+from duologue.records.event import ActionApplied, BotMessage, ExitRequested, ToolCalled, ToolReturned
 from duologue.records.scenario import Scenario
-from duologue.toolkit.results import error_value, normalized
-from duologue.toolkit.tool import Tool, find_tool
+from duologue.toolkit.side_host import crash_report, find_tools
 
 TOOL_CALL = "tool-call"
 
@@ -43,14 +43,15 @@ def parse_tool_call(side: Side, item: object) -> ToolRequest | None:
     data = item.data
     if not isinstance(data, dict) or data.get("type") != TOOL_CALL:
         return None
-    call_id, name, arguments = data.get("id"), data.get("name"), data.get("arguments") or {}
-    if not isinstance(call_id, str) or not call_id or not isinstance(name, str) or not isinstance(arguments, dict):
+    try:
+        body = ToolCallBody.read(TOOL_CALL, data)
+    except MalformedRequest as error:
         raise ProtocolViolation(
-            f'the {side} bot forwarded a malformed tool call; expected {{"type": "{TOOL_CALL}", "id": text, '
+            f'the {side} bot forwarded a malformed tool call ({error}); expected {{"type": "{TOOL_CALL}", "id": text, '
             '"name": text, "arguments": object}',
             side=side,
-        )
-    return ToolRequest(side, call_id, name, arguments)
+        ) from error
+    return ToolRequest(side, body.id, body.name, body.arguments)
 
 
 def tool_schemas(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
@@ -59,7 +60,8 @@ def tool_schemas(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
     Raises:
         RegistryError: the scenario names a tool that its domain lacks.
     """
-    return [_schema(tool) for tool in _tools(scenario, side).values()]
+    tools = find_tools(scenario.domain, scenario.side(side).resources.tools)
+    return [{"name": tool.name, "description": tool.description, "parameters": tool.schema} for tool in tools.values()]
 
 
 class ForeignTools:
@@ -96,29 +98,18 @@ class ForeignTools:
             ReconcileFailed: the other side could not be brought up to date.
             BotError: a connection failed, or the bot did not take the result.
         """
-        tool = _tools(self._attempt.scenario, request.side).get(request.name)
-        result, has_ended = await self._result(request, tool)
-        await self._answer(request, result)
-        self._attempt.log.write(
-            ToolReturned(side=request.side, call_id=request.call_id, name=request.name, result=result)
-        )
-        if tool is None or not has_ended:
-            return False
-        self._attempt.log.write(ExitRequested(side=request.side, text=tool.exit_text))
-        return True
-
-    async def _result(self, request: ToolRequest, tool: Tool | None) -> tuple[Any, bool]:
-        """Return what the bot's model is shown, and whether the tool hung up."""
-        if tool is None:
-            names = sorted(_tools(self._attempt.scenario, request.side))
-            return error_value("unknown_tool", f"there is no tool {request.name!r}", available_tools=names), False
-        side = request.side
-        outcome = self._shadows.perform(side, request.name, request.arguments)
-        if outcome.is_recorded:
-            action = self._shadows.streams[side][-1].model_copy(update={"side": side, "epoch": None})
-            self._attempt.log.write(ActionApplied(side=side, action=action))
+        side, log = request.side, self._attempt.log
+        done = self._shadows.perform(side, request.name, request.arguments)
+        if done.crash:
+            log.write(BotMessage(side=side, kind="bot-error", data=crash_report(done.crash)))
+        if done.action is not None:
+            log.write(ActionApplied(side=side, action=done.action.model_copy(update={"side": side, "epoch": None})))
             await self._sync.carry_over(side)
-        return normalized(outcome.value), outcome.ok and bool(tool.exit_text)
+        await self._answer(request, done.value)
+        log.write(ToolReturned(side=side, call_id=request.call_id, name=request.name, result=done.value))
+        if done.exit_text:
+            log.write(ExitRequested(side=side, text=done.exit_text))
+        return bool(done.exit_text)
 
     async def _answer(self, request: ToolRequest, result: Any) -> None:
         control = messages.tool_result(request.call_id, request.name, result)
@@ -132,13 +123,3 @@ class ForeignTools:
             ) from error
         if not is_taken:
             self._attempt.log.note(request.side, f"nobody waited for the result of {request.name}")
-
-
-def _tools(scenario: Scenario, side: Side) -> dict[str, Tool]:
-    wanted = scenario.side(side).resources.tools
-    return {name: find_tool(scenario.domain, name, settings) for name, settings in wanted.items()}
-
-
-def _schema(tool: Tool) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": dict(tool.properties), "required": list(tool.required)}
-    return {"name": tool.name, "description": tool.description, "parameters": parameters}

@@ -15,8 +15,8 @@ from duologue.records.scenario import Scenario
 from duologue.state.side_state import SideState
 from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.initialization import initialize
-from duologue.toolkit.results import ToolOutcome
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas
+from duologue.toolkit.side_host import Performed
 
 _ACTION_KEYS = frozenset(RecordedAction.model_fields)
 
@@ -137,16 +137,16 @@ class Reconciler:
             return f"the result of {action.name} differs from the shadow's"
         return ""
 
-    def perform(self, side: Side, name: str, arguments: dict[str, Any]) -> ToolOutcome:
+    def perform(self, side: Side, name: str, arguments: dict[str, Any]) -> Performed:
         """Run a tool on the shadow of a side whose database is the harness's own.
 
         Raises:
-            RegistryError: there is no such tool.
+            RegistryError: the scenario names a tool that its domain lacks.
         """
-        outcome = self.dual.invoke(side, name, arguments)
-        if outcome.is_recorded:
-            self.streams[side].append(self.dual.ledgers[side].actions[-1])
-        return outcome
+        done = self.dual.host(side).perform(name, arguments)
+        if done.action is not None:
+            self.streams[side].append(done.action)
+        return done
 
     def sync(self) -> Deltas:
         """Reconcile the shadows after writes and return what each bot must change.
@@ -159,6 +159,8 @@ class Reconciler:
             again = self.dual.sync()
         except ToolError as error:
             raise ReconcileFailed(f"sync: {error}") from error
+        except Exception as error:
+            raise ReconcileFailed(f"sync crashed: {type(error).__name__}: {error}") from error
         if again:
             raise ReconcileFailed(f"sync is not idempotent: a second run changes {again}")
         return deltas

@@ -108,6 +108,11 @@ def parse_report(d: Any) -> Report:
     return Report(d["success"], tuple(str(error) for error in errors), _text(d.get("digest"), "digest"))
 
 
+def report_fields(report: Report) -> dict[str, Any]:
+    """Return a report as it travels."""
+    return {"success": report.success, "errors": list(report.errors), "digest": report.digest}
+
+
 def parse_summary(d: Any) -> Summary:
     """Parse the scenario summary; unknown keys are ignored."""
     if not isinstance(d, dict):

@@ -50,7 +50,7 @@ def _tool_card(tool: Tool) -> dict[str, Any]:
         "label": readable(tool.name),
         "kind": tool.kind.value,
         "description": tool.description,
-        "parameters": {"type": "object", "properties": tool.properties, "required": list(tool.required)},
+        "parameters": tool.schema,
         "ends_call": bool(tool.exit_text),
     }
 

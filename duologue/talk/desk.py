@@ -85,7 +85,7 @@ class Desk:
             self.feed.publish({"type": "refused", "name": name, "text": str(error)}, keep=False)
 
     def _show_state(self) -> None:
-        self.feed.state(visible_state(self.side, self.person.seat.state))
+        self.feed.state(visible_state(self.side, self.person.seat.host.state))
 
     def _introduction(self) -> dict[str, Any]:
         return {

@@ -10,7 +10,7 @@ from typing import Any
 
 from duologue import __version__
 from duologue.bridge.connection import Inbound, TickReply
-from duologue.errors import BotTimeout, BotUnavailable, ProtocolViolation
+from duologue.errors import BotTimeout, BotUnavailable, MalformedRequest, ProtocolViolation, RegistryError
 from duologue.protocol.messages import LOCKSTEP, RTVI_VERSION, AudioChunk, ControlRequest, RtviMessage
 from duologue.protocol.replies import BotAbout
 from duologue.records.action import Side
@@ -96,7 +96,7 @@ class Person:
         request_id = f"{control.t}-{self._requests}"
         try:
             d, pushed = self.seat.answer(control)
-        except ValueError as error:
+        except (MalformedRequest, RegistryError) as error:
             raise ProtocolViolation(str(error), side=self.side, request_id=request_id) from error
         self._inbound.extend(pushed)
         self._on_state()

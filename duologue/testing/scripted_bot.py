@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import http
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -19,7 +17,8 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from duologue.errors import InitializationFailed, RegistryError, ToolError
+from duologue.errors import RegistryError
+from duologue.protocol.bodies import ReleaseBody, StartBody, SummaryBody
 from duologue.protocol.codec import decode, encode
 from duologue.protocol.messages import (
     MAX_MESSAGE_BYTES,
@@ -29,13 +28,11 @@ from duologue.protocol.messages import (
     InterruptionMark,
     RtviMessage,
 )
-from duologue.records.action import InitAction
-from duologue.state.canonical import contract_hash
-from duologue.state.side_state import SideState
-from duologue.toolkit.initialization import initialize
-from duologue.toolkit.ledger import Ledger
-from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, apply_dotted_delta
+from duologue.protocol.replies import report_fields
+from duologue.toolkit.side_host import Key, SideHost, crash_report
 from duologue.toolkit.tool import find_tool
+
+_CONTRACT_FIELDS = frozenset({"success", "errors", "actions", "db_hash", "db"})
 
 Pushed = RtviMessage | InterruptionMark
 
@@ -45,7 +42,8 @@ class BotScript:
     """What a bot does. Keys of mappings are ticks, from 0.
 
     ``audio`` returns one tick of PCM at ``sample_rate_hz``; None is silence. ``writes`` are tool calls
-    (name, arguments). ``has_extras`` False leaves out everything that a foreign bot would not report.
+    (name, arguments). ``has_extras`` False leaves out everything that a foreign bot would not report. ``journal``
+    notes a request when it comes and when its answer was sent; scripts may share one, to tell what came first.
     """
 
     audio: Callable[[int], bytes | None] = lambda tick: None
@@ -55,6 +53,7 @@ class BotScript:
     context: Any = "'[]'"
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     has_extras: bool = True
+    journal: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -143,12 +142,10 @@ class ScriptedSession:
         self.heard: list[bytes] = []
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.texts: list[str] = []
-        self.prompt = ""
         self.scenario: dict[str, Any] = {}
         self._tools: list[str] = []
-        self.state = SideState("default")
-        self.ledger = Ledger()
-        self._unreleased: dict[int, tuple[str, str, Any]] = {}
+        self.host = SideHost()
+        self._unreleased: dict[Key, tuple[str, str, Any]] = {}
         self._tick = 0
 
     async def run(self) -> None:
@@ -170,8 +167,8 @@ class ScriptedSession:
             await self._socket.wait_closed()
         if self._faults.slow_tick is not None and tick == self._faults.slow_tick[0]:
             await asyncio.sleep(self._faults.slow_tick[1])
-        if tick == self._faults.drifts_at_tick and self.state.db is not None:
-            self.state.db["unreported"] = tick
+        if tick == self._faults.drifts_at_tick and self.host.state.db is not None:
+            self.host.state.db["unreported"] = tick
         if tick == self._faults.large_message_at_tick:
             await self._socket.send(bytes(2 * MAX_MESSAGE_BYTES))
         for message in self._script.messages.get(tick, ()):
@@ -210,6 +207,7 @@ class ScriptedSession:
     async def _answer(self, request_id: str, t: str, d: dict[str, Any]) -> None:
         faults = self._faults
         self.requests.append((t, d))
+        self._script.journal.append(f"{t} came")
         if t in faults.dies_on:
             self._socket.transport.abort()
             return
@@ -223,10 +221,11 @@ class ScriptedSession:
         answered = "another-request-7" if t in faults.wrong_id_on else request_id
         response = RtviMessage("server-response", answered, {"t": t, "d": result})
         await self._push(response)
+        self._script.journal.append(f"{t} answered")
         if t in faults.repeated_on:
             await self._push(response)
         if t == "release_action":
-            await self._finish_call(int(d["seq"]))
+            await self._finish_call(d)
 
     def _carry_out(self, t: str, d: dict[str, Any]) -> Any:
         if t in self._faults.refused_on:
@@ -234,98 +233,72 @@ class ScriptedSession:
         match t:
             case "update_system_prompt":
                 return self._begin(d)
-            case "apply_initialization":
-                return self._initialize(d)
-            case "apply_sync_delta":
-                return self._apply(d)
+            case "apply_sync_delta" if t in self._faults.lost_on:
+                return self._without_extras(report_fields(self.host.report([])))
+            case "apply_initialization" | "apply_sync_delta":
+                known = d if self._script.has_extras else {key: value for key, value in d.items() if key != "epoch"}
+                return self._without_extras(self.host.answer(t, known))
             case "get_scenario_summary":
-                return self._summary(include_db=bool(d.get("include_db")))
+                return self._summary(d)
             case "get_context_history":
                 return {"context": self._script.context}
             case _:
                 return True
 
     def _begin(self, d: dict[str, Any]) -> bool:
-        self.prompt = d["prompt"]
-        self.scenario = json.loads(d["scenario"])
-        self._tools = sorted(json.loads(d["tools"]))
-        self.state = SideState(d["tool_domain"])
-        self.ledger = Ledger(self.scenario["epoch"] if self._script.has_extras else None)
+        body = StartBody.read("update_system_prompt", d)
+        self.scenario = body.scenario
+        self._tools = sorted(body.tools)
+        epoch = body.epoch if self._script.has_extras else None
+        self.host.begin(body.tool_domain, body.prompt, {}, epoch, "default")
         return True
 
-    def _initialize(self, d: dict[str, Any]) -> dict[str, Any]:
-        actions = [InitAction.model_validate(action) for action in d["actions"]]
-        try:
-            initialize(self.state, json.loads(d["shared_state_init"]), actions)
-        except InitializationFailed as error:
-            return {"success": False, "errors": str(error).splitlines()}
-        return self._extras({"success": True, "errors": []}, digest=self.state.digest())
-
-    def _apply(self, d: dict[str, Any]) -> dict[str, Any]:
-        rules = SYNC_RULES.find(d["domain"], RULES_NAME)
-        apply = rules.apply if rules is not None else apply_dotted_delta
-        try:
-            if "apply_sync_delta" not in self._faults.lost_on:
-                apply(self.state, d["delta"])
-        except ToolError as error:
-            return self._extras({"success": False, "errors": [str(error)]}, digest=self.state.digest())
-        return self._extras({"success": True, "errors": []}, digest=self.state.digest())
-
-    def _summary(self, *, include_db: bool) -> dict[str, Any]:
-        actions = [action.model_dump(mode="json", exclude_none=True) for action in self.ledger.actions]
+    def _summary(self, d: dict[str, Any]) -> dict[str, Any]:
+        summary = self.host.summarize(SummaryBody.read("get_scenario_summary", d))
         if self._faults.forgets_last_action:
-            actions = actions[:-1]
-        summary: dict[str, Any] = {"actions": actions, "db_hash": contract_hash(self.state.db)}
-        if include_db:
-            summary["db"] = self.state.db
-        tools = self._tools if self._script.capabilities.get("tool_calling", True) else []
-        summary = self._extras(
-            summary,
-            digest=self.state.digest(),
-            epoch=self.scenario.get("epoch"),
-            prompt_hash=hashlib.sha256(self.prompt.encode()).hexdigest(),
-            tools=tools,
-            profile=self.state.profile,
-        )
-        return {**summary, **self._faults.misreports}
+            summary["actions"] = summary["actions"][:-1]
+        summary["tools"] = self._tools if self._script.capabilities.get("tool_calling", True) else []
+        return {**self._without_extras(summary), **self._faults.misreports}
 
-    def _extras(self, result: dict[str, Any], **extras: Any) -> dict[str, Any]:
-        return {**result, **extras} if self._script.has_extras else result
+    def _without_extras(self, result: dict[str, Any] | None) -> dict[str, Any]:
+        """Return an answer as the script's kind of bot gives it: a foreign one knows the contract's fields only."""
+        result = result or {}
+        if self._script.has_extras:
+            return result
+        return {key: value for key, value in result.items() if key in _CONTRACT_FIELDS}
 
     async def _call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
         started = {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
         await self._push(RtviMessage("llm-function-call-in-progress", data=started))
-        try:
-            tool = find_tool(self.state.domain, name)
-        except RegistryError as error:
-            await self._stopped(call_id, name, {"status": "error", "message": str(error)})
+        # A script may call what its scenario does not list.
+        with contextlib.suppress(RegistryError):
+            self.host.tools.setdefault(name, find_tool(self.host.state.domain, name))
+        done = self.host.perform(name, arguments)
+        if done.crash:
+            await self._push(RtviMessage("server-message", data=crash_report(done.crash)))
+        if done.action is None:
+            await self._stopped(call_id, name, done.value)
             return
-        outcome = tool.invoke(self.state, arguments)
-        if not outcome.is_recorded:
-            await self._stopped(call_id, name, outcome.value)
-            return
-        action = self.ledger.record(tool, arguments, outcome)
-        await self._announce(action.model_dump(mode="json", exclude_none=True))
+        await self._announce(self.host.applied(done.action))
         if self._script.has_extras:
-            self._unreleased[len(self.ledger.actions)] = (call_id, name, outcome.value)
+            self._unreleased[self.host.hold(done.action)] = (call_id, name, done.value)
         else:
-            await self._stopped(call_id, name, outcome.value)
+            await self._stopped(call_id, name, done.value)
 
-    async def _announce(self, action: dict[str, Any]) -> None:
+    async def _announce(self, push: dict[str, Any]) -> None:
         if not self._script.has_extras:
-            action.pop("seq", None)
+            del push["digest"], push["action"]["seq"]
         elif self._faults.skips_seq:
-            action["seq"] += 1
-        data = {"type": "action-applied", "action": action, "tool_domain": self.state.domain}
-        wrong = "action-applied" in self._faults.wrong_digest_on
-        push = self._extras(data, digest="0" * 64 if wrong else self.state.digest())
+            push["action"]["seq"] += 1
+        if "action-applied" in self._faults.wrong_digest_on:
+            push["digest"] = "0" * 64
         for _ in range(2 if self._faults.repeats_push else 1):
             await self._push(RtviMessage("server-message", data=push))
 
-    async def _finish_call(self, seq: int) -> None:
-        call_id, name, value = self._unreleased.pop(seq, ("", "", None))
-        if call_id:
-            await self._stopped(call_id, name, value)
+    async def _finish_call(self, d: dict[str, Any]) -> None:
+        key = self.host.release(ReleaseBody.read("release_action", d))
+        if key is not None:
+            await self._stopped(*self._unreleased.pop(key))
 
     async def _stopped(self, call_id: str, name: str, value: Any) -> None:
         data = {"tool_call_id": call_id, "cancelled": False, "function_name": name, "result": value}

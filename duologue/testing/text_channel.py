@@ -19,6 +19,7 @@ from duologue.errors import ScenarioError
 from duologue.records.action import ReferenceAction, Side
 from duologue.records.event import (
     ActionApplied,
+    BotMessage,
     BotReady,
     CallEnded,
     CallStarted,
@@ -45,9 +46,8 @@ from duologue.scoring.score import score_trace
 from duologue.state.canonical import contract_hash, digest
 from duologue.testing.noise import CLEAN, MILD, Noise, garble
 from duologue.toolkit.dual_state import DualState
-from duologue.toolkit.results import error_value, normalized
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
-from duologue.toolkit.tool import find_tool
+from duologue.toolkit.side_host import crash_report
 from duologue.trace.reader import Trace
 
 KICK_OFF = "Hello"
@@ -194,25 +194,17 @@ class TextCall:
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}
         entry = {"id": call_id, "type": "function", "function": function}
         party.messages.append({"role": "assistant", "content": None, "tool_calls": [entry]})
-        value = self._invoke(party, call)
-        self._add(ToolReturned(side=party.side, call_id=call_id, name=call.name, result=value))
-        party.messages.append({"role": "tool", "tool_call_id": call_id, "content": json.dumps(value)})
-        if call.name not in party.tools:
-            return False
-        exit_text = find_tool(self.scenario.domain, call.name).exit_text
-        if exit_text:
-            self._add(ExitRequested(side=party.side, text=exit_text))
-        return bool(exit_text)
-
-    def _invoke(self, party: Party, call: BrainCall) -> Any:
-        if call.name not in party.tools:
-            return error_value("unknown_tool", f"no tool {call.name}", available_tools=party.tools)
-        outcome = self.dual.invoke(party.side, call.name, call.arguments)
-        if outcome.is_recorded:
-            action = self.dual.ledgers[party.side].actions[-1].model_copy(update={"side": party.side})
-            self._add(ActionApplied(side=party.side, action=action))
+        done = self.dual.host(party.side).perform(call.name, call.arguments)
+        if done.crash:
+            self._add(BotMessage(side=party.side, kind="bot-error", data=crash_report(done.crash)))
+        if done.action is not None:
+            self._add(ActionApplied(side=party.side, action=done.action.model_copy(update={"side": party.side})))
             self._sync()
-        return normalized(outcome.value)
+        self._add(ToolReturned(side=party.side, call_id=call_id, name=call.name, result=done.value))
+        party.messages.append({"role": "tool", "tool_call_id": call_id, "content": json.dumps(done.value)})
+        if done.exit_text:
+            self._add(ExitRequested(side=party.side, text=done.exit_text))
+        return bool(done.exit_text)
 
     def _sync(self) -> None:
         deltas = self.dual.sync()

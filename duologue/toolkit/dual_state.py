@@ -18,6 +18,7 @@ from duologue.toolkit.initialization import initialize
 from duologue.toolkit.ledger import Ledger
 from duologue.toolkit.results import ToolOutcome
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas
+from duologue.toolkit.side_host import SideHost, find_tools
 from duologue.toolkit.tool import find_tool
 
 
@@ -67,6 +68,14 @@ class DualState:
         if side is Side.AGENT:
             return self.agent
         return self.user if self.user is not None else SideState(self.domain)
+
+    def host(self, side: Side) -> SideHost:
+        """Return ``side`` as a host of its tools, on this state and this log.
+
+        Raises:
+            RegistryError: the scenario names a tool that its domain lacks.
+        """
+        return SideHost(self.side(side), self.ledgers[side], find_tools(self.domain, self.tools.get(side, {})))
 
     def sync(self) -> Deltas:
         """Reconcile the two databases in place and return what changed; nothing for single-side domains."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from duologue.records.action import InitAction
 from duologue.state.initialize import describe, merge_shared_state
 from duologue.state.side_state import SideState
 from duologue.toolkit.rules import INIT_FUNCTIONS
+
+logger = logging.getLogger(__name__)
 
 
 def run_init_function(state: SideState, func_name: str, arguments: dict[str, Any]) -> Any:
@@ -48,6 +51,9 @@ def initialize(state: SideState, shared: dict[str, Any], actions: Sequence[InitA
             run_init_function(trial, action.func_name, action.arguments)
         except (RegistryError, ToolError) as error:
             errors.append(f"{action.func_name}: {describe(error)}")
+        except Exception as error:
+            logger.exception("initialization function %s crashed", action.func_name)
+            errors.append(f"{action.func_name}: crashed: {type(error).__name__}: {error}")
     if errors:
         raise InitializationFailed("\n".join(errors))
     state.db, state.memory, state.profile = trial.db, trial.memory, trial.profile

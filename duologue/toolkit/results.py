@@ -36,12 +36,14 @@ class ToolOutcome:
 
     ``value`` is what the model sees. ``out`` is the structured outcome, None after an error.
     ``is_recorded`` says that a write belongs into the action log. ``error_type`` is empty when all went well.
+    ``crash`` describes a bug of the tool, for whoever keeps the harness; empty when there was none.
     """
 
     value: Any
     out: Any = None
     error_type: str = ""
     is_recorded: bool = False
+    crash: str = ""
 
     @property
     def ok(self) -> bool:

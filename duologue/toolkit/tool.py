@@ -19,13 +19,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from duologue.errors import InvalidArguments, RegistryError, ToolError
+from duologue.errors import RegistryError, ToolError
 from duologue.records.action import Side
 from duologue.registry import DEFAULT_DOMAIN, Registry
 from duologue.state.side_state import SideState
+from duologue.toolkit.arguments import bind_arguments, check_schema, check_values
 from duologue.toolkit.results import ToolOutcome, ToolResult, error_value
 
 ToolBody = Callable[..., ToolResult]
+
+TOOL_CRASHED = "tool_crashed"
+"""The ``error_type`` of a call that met a bug of the tool."""
+
+MAX_ERROR_CHARS = 2000
+"""How much of an exception's text a model and a trace are shown."""
 
 
 class ToolKind(StrEnum):
@@ -41,7 +48,8 @@ class Tool:
     """One callable of a domain's surface.
 
     ``properties`` and ``required`` are the JSON schema of the arguments. ``exit_text`` is not empty for a
-    tool that ends the call after its result was delivered.
+    tool that ends the call after its result was delivered. The body of an ``is_lenient`` tool answers values
+    that its schema does not allow itself; of all others it sees only values that fit.
     """
 
     name: str
@@ -53,14 +61,23 @@ class Tool:
     properties: dict[str, Any] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     exit_text: str = ""
+    is_lenient: bool = False
 
     @property
     def needs_db(self) -> bool:
         """Whether the tool works on a database."""
         return self.kind is not ToolKind.GENERIC
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments object."""
+        return {"type": "object", "properties": dict(self.properties), "required": list(self.required)}
+
     def invoke(self, state: SideState, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Run the tool on ``state``, changing it in place. Never raises for what a model can cause.
+        """Run the tool on ``state``, changing it in place; whatever goes wrong becomes an answer for the model.
+
+        A call that is refused, that does not fit the schema or that crashes leaves ``state`` as it was and is not
+        recorded; so does a tool that says it only looks and changes something all the same, which is a crash.
 
         Args:
             state: the side's state; ``state.db`` may be None only for GENERIC tools.
@@ -69,39 +86,47 @@ class Tool:
         if self.needs_db and not state.db:
             message = f"{self.name}: the database of this side is not initialized"
             return ToolOutcome(error_value("db_not_initialized", message), error_type="db_not_initialized")
-        may_change = self.kind is ToolKind.WRITE
-        before = copy.deepcopy((state.db, state.memory)) if may_change else None
+        before = state.copy()
         try:
-            self._bind(state, arguments)
+            bind_arguments(self.name, self.body, self.properties, arguments)
+            if not self.is_lenient:
+                check_values(self.name, self.body, self.properties, arguments)
             result = self.body(state, **copy.deepcopy(dict(arguments)))
+            changed = (before.db, before.memory) != (state.db, state.memory)
+            if changed and self.kind is not ToolKind.WRITE:
+                raise AssertionError(f"a {self.kind} tool changed the state")
         except ToolError as error:
-            # A refused write may have changed state all the same: then it is recorded, or shadows would drift.
-            changed = before is not None and before != (state.db, state.memory)
-            return ToolOutcome(error_value(error.error_type, str(error)), None, error.error_type, changed)
-        recorded = self.kind is ToolKind.GENERIC or (
-            may_change and (result.changed or before != (state.db, state.memory))
-        )
-        return ToolOutcome(result.value, result.out, is_recorded=recorded)
-
-    def _bind(self, state: SideState, arguments: Mapping[str, Any]) -> None:
-        try:
-            inspect.signature(self.body).bind(state, **arguments)
-        except TypeError as error:
-            expected = ", ".join(self.properties) or "none"
-            raise InvalidArguments(f"{self.name}: {error}; expected arguments: {expected}") from error
+            state.db, state.memory = before.db, before.memory
+            return ToolOutcome(error_value(error.error_type, str(error)), error_type=error.error_type)
+        except Exception as error:  # noqa: BLE001 - a bug of a domain must not end a call; it is reported in ``crash``
+            state.db, state.memory = before.db, before.memory
+            message = f"tool {self.name} crashed: {type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
+            return ToolOutcome(error_value(TOOL_CRASHED, message), error_type=TOOL_CRASHED, crash=message)
+        is_recorded = self.kind is ToolKind.GENERIC or (self.kind is ToolKind.WRITE and (result.changed or changed))
+        return ToolOutcome(result.value, result.out, is_recorded=is_recorded)
 
 
 TOOLS: Registry[Tool] = Registry("tool")
 
 
 def _declare(
-    kind: ToolKind, domain: str, side: Side | None, description: str, parameters: dict[str, Any] | None, exit_text: str
+    kind: ToolKind,
+    domain: str,
+    side: Side | None,
+    description: str,
+    parameters: dict[str, Any] | None,
+    *,
+    exit_text: str = "",
+    lenient: bool = False,
 ) -> Callable[[ToolBody], ToolBody]:
     def register(body: ToolBody) -> ToolBody:
         properties = parameters or {}
         signature = inspect.signature(body).parameters
         required = tuple(name for name in properties if signature[name].default is inspect.Parameter.empty)
-        tool = Tool(body.__name__, domain, side, kind, description, body, properties, required, exit_text)
+        tool = Tool(
+            body.__name__, domain, side, kind, description, body, properties, required, exit_text, is_lenient=lenient
+        )
+        check_schema(tool.name, tool.schema)
         TOOLS.register(domain, tool.name, tool, owner=body.__module__)
         return body
 
@@ -109,24 +134,26 @@ def _declare(
 
 
 def read_tool(
-    domain: str, side: Side, description: str, parameters: dict[str, Any] | None = None
+    domain: str, side: Side, description: str, parameters: dict[str, Any] | None = None, *, lenient: bool = False
 ) -> Callable[[ToolBody], ToolBody]:
-    """Register a tool that only looks. ``parameters`` maps argument names to JSON schemas."""
-    return _declare(ToolKind.READ, domain, side, description, parameters, "")
+    """Register a tool that only looks. ``parameters`` maps argument names to JSON schemas, which the arguments have to
+    fit unless the tool is ``lenient``.
+    """
+    return _declare(ToolKind.READ, domain, side, description, parameters, lenient=lenient)
 
 
 def write_tool(
-    domain: str, side: Side, description: str, parameters: dict[str, Any] | None = None
+    domain: str, side: Side, description: str, parameters: dict[str, Any] | None = None, *, lenient: bool = False
 ) -> Callable[[ToolBody], ToolBody]:
     """Register a tool that may change its side's state; every change is recorded and pushed to the bridge."""
-    return _declare(ToolKind.WRITE, domain, side, description, parameters, "")
+    return _declare(ToolKind.WRITE, domain, side, description, parameters, lenient=lenient)
 
 
 def generic_tool(
     domain: str, side: Side | None, description: str, parameters: dict[str, Any] | None = None, exit_text: str = ""
 ) -> Callable[[ToolBody], ToolBody]:
     """Register a tool without a database: recorded, and ending the call when ``exit_text`` is given."""
-    return _declare(ToolKind.GENERIC, domain, side, description, parameters, exit_text)
+    return _declare(ToolKind.GENERIC, domain, side, description, parameters, exit_text=exit_text)
 
 
 END_CALL_TOOL = "EndConversationTool"

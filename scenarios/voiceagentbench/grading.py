@@ -34,8 +34,8 @@ def grade(evidence: Evidence) -> Finding | Ask:
 def _grade(given: Evidence) -> Finding:
     try:
         record = parse_record(given.scenario.grading)
-    except FixtureError as error:
-        return Finding(None, f"the scenario holds no task record: {error}", cause=Cause.HARNESS)
+    except FixtureError as broken:
+        return Finding(None, f"the scenario holds no task record: {broken}", cause=Cause.HARNESS)
     seen = observe(given.trace)
     judged = _judged(given.answers, judging.COHERENCE, is_due=len(seen.heard_turns) > 1)
     error = seen.error or (f"JudgeError: {judged.error}" if judged.error else None)

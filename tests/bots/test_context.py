@@ -5,7 +5,7 @@ import pytest
 
 from duologue.bots.context import ScenarioState, context_text, parse_start
 from duologue.config import BotConfig
-from duologue.errors import ConfigError, RegistryError
+from duologue.errors import DuologueError, RegistryError
 
 CONFIG = BotConfig.model_validate({"llm": {"type": "do_nothing", "system_prompt_suffix": "Be short."}})
 
@@ -43,7 +43,7 @@ def test_an_unknown_domain_falls_back_to_the_default_one(caplog):
     ],
 )
 def test_a_malformed_start_is_refused(data, error):
-    with pytest.raises(ConfigError, match=error):
+    with pytest.raises(DuologueError, match=error):
         start(**data)
 
 
@@ -54,12 +54,12 @@ def test_a_tool_of_nobody_is_refused():
 
 def test_beginning_clears_the_state_in_place():
     state = ScenarioState()
-    held = state.side_state
+    held = state.host.state
     held.db, held.memory = {"old": 1}, {"old": 1}
     start(tools={"set_target": {}}, scenario={"epoch": "e2", "profile": "guide"}).begin(state)
-    assert state.side_state is held
+    assert state.host.state is held
     assert (held.db, held.memory, held.domain, held.profile) == (None, {}, "heating", "guide")
-    assert (state.ledger.epoch, state.side) == ("e2", "user")
+    assert (state.host.ledger.epoch, state.host.side) == ("e2", "user")
 
 
 def test_media_is_replaced_and_the_context_left_alone():

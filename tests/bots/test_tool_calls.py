@@ -27,8 +27,8 @@ async def kick_off(client, content="Hello"):
     await client.send("send-text", {"content": content, "options": {"run_immediately": True, "audio_response": True}})
 
 
-async def release(client, *, seq=1, success=True, errors=()):
-    data = {"epoch": "e1", "seq": seq, "success": success, "errors": list(errors)}
+async def release(client, *, epoch="e1", seq=1, success=True, errors=()):
+    data = {"epoch": epoch, "seq": seq, "success": success, "errors": list(errors)}
     return await client.ask("release_action", data)
 
 
@@ -107,11 +107,24 @@ async def test_a_failed_release_delivers_the_result_and_reports_it(start_bot):
     assert "digests differ" in client.pushes("bot-error")[0]["message"]
 
 
+@pytest.mark.parametrize("epoch", ["e0", None])
+async def test_a_release_of_another_epoch_lets_nothing_go(start_bot, epoch):
+    async with start_bot(calls_once(SET_TARGET)).scenario(tools=("set_target",), barrier=True) as client:
+        await kick_off(client)
+        await client.wait(0.2)
+        assert await release(client, epoch=epoch) is False
+        await client.wait(0.5)
+        assert "llm-function-call-stopped" not in client.kinds()
+        await release(client)
+        await client.until("bot-stopped-speaking")
+    assert client.kinds().count("llm-function-call-stopped") == 1
+
+
 async def test_a_repeated_or_foreign_release_is_harmless(start_bot):
     async with start_bot(calls_once(SET_TARGET)).scenario(tools=("set_target",), barrier=True) as client:
         await kick_off(client)
         await client.wait(0.2)
-        assert await release(client, seq=7) is True
+        assert await release(client, seq=7) is False
         assert "llm-function-call-stopped" not in client.kinds()
         for _ in range(2):
             await release(client)
@@ -204,6 +217,17 @@ async def test_ending_the_call_pushes_the_exit_after_the_result_and_asks_for_no_
     assert [client.messages[index][1]["data"]["text"] for index in exits] == ["<exit>The task is finished.</exit>"]
     assert kinds.index("llm-function-call-stopped") < exits[0]
     assert client.spoken() == "Goodbye. "
+
+
+async def test_a_refused_attempt_to_hang_up_does_not_end_the_call(start_bot):
+    wrong = calls_once(BrainCall(END_CALL_TOOL, {"reason": "bored"}), then="Still here.")
+    async with start_bot(wrong).scenario(tools=(END_CALL_TOOL,)) as client:
+        await kick_off(client)
+        await client.until("bot-stopped-speaking")
+    (stopped,) = client.of("llm-function-call-stopped")
+    assert stopped["result"]["error_type"] == "invalid_arguments"
+    assert client.spoken() == "Still here. "
+    assert not any("<exit>" in str(message.get("data")) for _, message in client.messages)
 
 
 async def test_tools_of_an_earlier_scenario_cannot_run(start_bot):

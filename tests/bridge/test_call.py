@@ -3,16 +3,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from duologue.bridge.settings import RealtimeSettings
 from duologue.records import event as ev
 from duologue.records.action import Side
 from duologue.records.outcome import StopReason
-from duologue.testing.scripted_bot import BotScript, exit_push, speaking
+from duologue.testing.scripted_bot import BotFaults, BotScript, exit_push, speaking
 from tests.bridge.stage import play
 
 pytestmark = pytest.mark.socket
 
 PAYING_AGENT = BotScript(writes={2: [("request_payment", {})]}, messages={20: [exit_push()]})
 PAYING_USER = BotScript(writes={10: [("pay_bill", {})]})
+PATIENT = RealtimeSettings(max_lag_ms=100_000, max_late_share=1.0)
 
 
 async def test_payment_makes_the_round_trip_through_both_databases(tmp_path: Path) -> None:
@@ -28,8 +30,8 @@ async def test_payment_makes_the_round_trip_through_both_databases(tmp_path: Pat
     final = trace.last(ev.FinalState)
     assert final is not None and final.agent_db is not None and final.user_db is not None
     assert final.agent_db["order"]["status"] == "paid"
-    assert played.agent is not None and played.agent.state.db == final.agent_db
-    assert played.user is not None and played.user.state.db == final.user_db
+    assert played.agent is not None and played.agent.host.state.db == final.agent_db
+    assert played.user is not None and played.user.host.state.db == final.user_db
 
 
 async def test_every_write_is_followed_by_an_equal_digest_of_both_sides(tmp_path: Path) -> None:
@@ -54,11 +56,16 @@ async def test_events_follow_the_life_of_a_call(tmp_path: Path) -> None:
     assert ended is not None and ended.stop_reason is StopReason.EXIT
 
 
-async def test_write_result_is_given_only_after_the_delta_was_acknowledged(tmp_path: Path) -> None:
-    trace = (await play(tmp_path, PAYING_AGENT, PAYING_USER)).trace
-    push = next(event for event in trace.of(ev.DeltaPushed) if event.delta == {"wallet.bill": "due"})
-    returned = next(event for event in trace.of(ev.ToolReturned) if event.name == "request_payment")
-    assert push.success and push.seq < returned.seq
+@pytest.mark.parametrize("protocol", ["lockstep", "realtime"])
+async def test_write_result_is_given_only_after_the_other_bot_has_answered_the_delta(
+    tmp_path: Path, protocol: str
+) -> None:
+    journal: list[str] = []
+    agent = BotScript(writes={2: [("request_payment", {})]}, messages={60: [exit_push()]}, journal=journal)
+    slow = BotFaults(late_on={"apply_sync_delta": 0.1})
+    await play(tmp_path, agent, BotScript(journal=journal), user_faults=slow, protocol=protocol, realtime=PATIENT)
+    before_release = journal[: journal.index("release_action came")]
+    assert before_release.count("apply_sync_delta answered") == journal.count("apply_sync_delta came") == 2
 
 
 async def test_two_runs_leave_equal_bytes(tmp_path: Path) -> None:

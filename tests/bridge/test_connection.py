@@ -75,6 +75,24 @@ async def test_messages_of_a_tick_come_in_order_before_its_sound() -> None:
         assert (first.audio.pts, second.audio.pts) == (1, 2)
 
 
+async def test_late_sound_of_an_abandoned_grant_is_dropped_and_the_bot_can_still_be_asked() -> None:
+    script = BotScript(messages={0: [messages.RtviMessage("late")]})
+    async with connected(ScriptedBot(script, BotFaults(slow_tick=(0, 0.1)))) as connection:
+        abandoned = await connection.start_grant(bytes(640))
+        connection.abandon_grant()
+        assert await connection.request(messages.reset(), 1.0) == ("reset-1", True)
+        assert abandoned.cancelled() and connection.is_usable
+        assert connection.queued() == (messages.RtviMessage("late"),)
+
+
+async def test_late_sound_of_an_abandoned_grant_is_not_the_answer_to_the_next() -> None:
+    async with connected(ScriptedBot(faults=BotFaults(slow_tick=(0, 0.1)))) as connection:
+        await connection.start_grant(bytes(640))
+        connection.abandon_grant()
+        second = await asyncio.wait_for(await connection.start_grant(bytes(640)), 1.0)
+        assert second.audio.pts == 2
+
+
 async def test_lost_connection_fails_what_waits_and_what_comes_after() -> None:
     async with connected(ScriptedBot(faults=BotFaults(dies_on=frozenset({"reset"})))) as connection:
         for _ in range(2):

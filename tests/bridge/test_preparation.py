@@ -68,6 +68,6 @@ async def test_agent_under_test_is_sent_no_facts(tmp_path: Path) -> None:
 async def test_profile_that_initializes_step_by_step_starts_from_the_whole_state(tmp_path: Path) -> None:
     played = await play(tmp_path, scenario=shop_scenario(profile="stepwise"))
     assert played.trace.of(ev.Fault) == [] and played.trace.of(ev.DeltaPushed) == []
-    assert played.user is not None and played.user.state.db is not None
-    assert played.user.state.db["wallet"] == {"bill": "none", "shop": "Corner", "coins": 5}
+    assert played.user is not None and played.user.host.state.db is not None
+    assert played.user.host.state.db["wallet"] == {"bill": "none", "shop": "Corner", "coins": 5}
     assert [event.self_reported for event in played.trace.of(ev.Prepared)] == [False, False]

@@ -5,6 +5,8 @@ import pytest
 from duologue.bridge.reconcile import Reconciler, Write, build_reconciler, initial_payload, parse_write
 from duologue.errors import InitializationFailed, ReconcileFailed
 from duologue.records.action import Side
+from duologue.state.side_state import SideState
+from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas, SyncRules, apply_dotted_delta
 from tests.bridge.counter_shop import shop_scenario
 
 
@@ -63,6 +65,29 @@ def test_write_that_the_shadow_refuses_is_a_divergence() -> None:
     both.replay(write("request_payment"))
     with pytest.raises(ReconcileFailed, match="already asked"):
         both.replay(write("request_payment", seq=2))
+
+
+def takes_a_coin(agent: SideState, user: SideState) -> Deltas:
+    """Never settles: a bot that is told one run of it does not have what the shadow has after the next."""
+    delta = {"wallet.coins": user.db["wallet"]["coins"] - 1}
+    apply_dotted_delta(user, delta)
+    return Deltas(user=delta)
+
+
+SYNC_RULES.register("restless_shop", RULES_NAME, SyncRules(takes_a_coin, apply_dotted_delta), owner=__name__)
+
+
+def test_sync_that_changes_something_again_is_refused() -> None:
+    restless = shop_scenario(domain="restless_shop", initialization_actions=())
+    with pytest.raises(ReconcileFailed, match="not idempotent: a second run changes"):
+        build_reconciler(restless, "e").sync()
+
+
+def test_sync_that_settles_is_returned_once() -> None:
+    both = shadows()
+    both.replay(write("request_payment"))
+    assert both.sync().user == {"wallet.bill": "due"}
+    assert not both.sync()
 
 
 def test_second_repair_of_a_side_is_refused() -> None:

@@ -101,6 +101,20 @@ async def test_forwarded_calls_run_on_the_database_of_the_harness(tmp_path: Path
     )
 
 
+async def test_a_refused_attempt_to_hang_up_does_not_end_the_call(tmp_path: Path) -> None:
+    async def is_clumsy(bot: ForeignBot) -> None:
+        refused = await bot.forward("a", "EndConversationTool", {"reason": "bored"})
+        assert refused["error_type"] == "invalid_arguments"
+        await asyncio.sleep(0.3)
+        await bot.forward("b", "write_remark", {"text": "still here"})
+
+    played = await play(tmp_path, ForeignBot(plan=is_clumsy, capabilities=HARNESS))
+    ended = played.trace.last(ev.CallEnded)
+    assert ended is not None and ended.stop_reason is StopReason.TIMEOUT
+    assert played.trace.of(ev.ExitRequested) == []
+    assert [event.name for event in played.trace.of(ev.ToolReturned)] == ["EndConversationTool", "write_remark"]
+
+
 async def test_a_bot_that_forwards_is_told_the_schemas_of_its_tools(tmp_path: Path) -> None:
     agent = ForeignBot(plan=ForeignBot.leave, capabilities=HARNESS)
     await play(tmp_path, agent)

@@ -74,6 +74,14 @@ def test_turn_rule_is_off_without_a_setting_and_fails_with_one() -> None:
     assert (strict.outcome.kind, strict.insufficient_agent_turns, strict.agent_turns) == (OutcomeKind.FAILED, True, 1)
 
 
+@pytest.mark.parametrize(("wanted", "too_few"), [(1, False), (2, False), (3, True)])
+def test_turn_rule_is_met_by_exactly_the_wanted_number(wanted: int, too_few: bool) -> None:
+    builder = done(min_agent_turns=wanted).say(USER, "Thanks.", 1000, 2000).say(AGENT, "Bye.", 3000, 4000)
+    result = score_trace(builder.hang_up().build(), None)
+    assert (result.agent_turns, result.insufficient_agent_turns) == (2, too_few)
+    assert result.outcome.kind is (OutcomeKind.FAILED if too_few else OutcomeKind.PASSED)
+
+
 def test_turn_rule_does_not_ask_for_token_reports() -> None:
     builder = done(min_agent_turns=2).say(USER, "Thanks.", 1000, 2000).say(AGENT, "Bye.", 3000, 4000)
     trace = builder.hang_up().build()

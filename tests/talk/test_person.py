@@ -39,7 +39,7 @@ async def test_person_pays_and_both_databases_follow(tmp_path: Path) -> None:
         (Side.AGENT, {"order.status": "paid"}),
     ]
     assert all(event.equal for event in trace.of(StateChecked))
-    assert trace.of(FinalState)[0].user_db == desk.person.seat.state.db
+    assert trace.of(FinalState)[0].user_db == desk.person.seat.host.state.db
     assert trace.of(CallEnded)[0].stop_reason is StopReason.EXIT
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from duologue.errors import MalformedRequest
 from duologue.protocol import messages
 from duologue.protocol.messages import ControlRequest
 from duologue.records.action import Side
@@ -32,7 +33,7 @@ def types(pushed: list[messages.RtviMessage]) -> list[str]:
 def test_write_is_announced_and_its_result_held_until_release(user: Seat) -> None:
     pushed = user.perform("c1", "drop_coins", {})
     assert types(pushed) == ["llm-function-call-in-progress", "action-applied"]
-    assert pushed[1].data["digest"] == user.state.digest()
+    assert pushed[1].data["digest"] == user.host.state.digest()
     assert user.is_waiting
     released, closing = user.answer(messages.release_action("e1", 1))
     assert (released, types(closing)) == (True, ["llm-function-call-stopped"])
@@ -67,7 +68,7 @@ def test_unknown_tool_and_wrong_arguments_are_answered(user: Seat) -> None:
 
 def test_delta_changes_the_state_or_is_refused(user: Seat) -> None:
     d, _ = user.answer(messages.apply_sync_delta(DOMAIN, {"wallet.bill": "due"}, "e1"))
-    assert d == {"success": True, "errors": [], "digest": user.state.digest()}
+    assert d == {"success": True, "errors": [], "digest": user.host.state.digest()}
     d, _ = user.answer(messages.apply_sync_delta(DOMAIN, {"wallet.nothing": 1}, "e1"))
     assert not d["success"]
 
@@ -80,7 +81,15 @@ def test_agent_hangs_up_with_its_tool_and_a_caller_without_one() -> None:
     assert [message.data for message in seated(Side.USER, []).hang_up("c1")] == [{"text": "<exit>Bye.</exit>"}]
 
 
+def test_refused_attempt_to_hang_up_does_not_end_the_call() -> None:
+    pushed = seated(Side.AGENT, ["EndConversationTool"]).perform("c1", "EndConversationTool", {"reason": "bored"})
+    assert types(pushed) == ["llm-function-call-in-progress", "llm-function-call-stopped"]
+    assert pushed[1].data["result"]["error_type"] == "invalid_arguments"
+
+
 def test_requests_that_do_not_exist_or_fit_are_refused(user: Seat) -> None:
-    for control in (ControlRequest("dance"), ControlRequest("apply_sync_delta", {})):
-        with pytest.raises(ValueError, match=control.t):
+    for control in (ControlRequest("dance"), ControlRequest("release_action", {})):
+        with pytest.raises(MalformedRequest, match=control.t):
             user.answer(control)
+    d, _ = user.answer(ControlRequest("apply_sync_delta", {}))
+    assert (d["success"], d["errors"]) == (False, ["MalformedRequest: apply_sync_delta: delta is missing"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from duologue.brains.reply import BrainCall, BrainReply
 from duologue.records.action import Side
 from duologue.records.event import (
     ActionApplied,
@@ -23,9 +24,10 @@ from duologue.runner.mutation import MUTATION_KINDS
 from duologue.scoring.score import score_trace
 from duologue.state.side_state import SideState
 from duologue.testing.noise import MILD, Noise
-from duologue.testing.text_channel import main, run_text_call
+from duologue.testing.text_channel import TextCall, main, run_text_call
 from duologue.toolkit.dual_state import DualState, replay_reference
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
+from duologue.toolkit.tool import END_CALL_TOOL
 
 PROFILES = ("guide", "tau2")
 HASTY = Noise(cut=0.1)
@@ -106,6 +108,22 @@ def test_equal_seeds_give_equal_calls(longest: Scenario) -> None:
     first, again, other = (run_text_call(longest, "reference", noise=MILD, seed=seed) for seed in (1, 1, 2))
     assert first.events == again.events
     assert [event.text for event in first.of(HeardText)] != [event.text for event in other.of(HeardText)]
+
+
+class Hangs:
+    """Hangs up in a way that is refused, then says something, and so on."""
+
+    def decide(self, messages: list[dict], tools: list[str]) -> BrainReply:
+        if messages[-1]["role"] == "tool":
+            return BrainReply("I am still here.")
+        return BrainReply("", (BrainCall(END_CALL_TOOL, {"reason": "bored"}),))
+
+
+def test_a_refused_attempt_to_hang_up_does_not_end_the_call(longest: Scenario) -> None:
+    trace = TextCall(longest, Hangs(), Hangs()).run()
+    assert trace.last(CallEnded).stop_reason is StopReason.TIMEOUT
+    assert trace.of(ExitRequested) == []
+    assert "I am still here." in [event.text for event in trace.of(SpokenText)]
 
 
 def test_the_agent_ends_the_call_and_each_side_parts_once(longest: Scenario) -> None:

@@ -10,7 +10,6 @@ import pytest
 from duologue.records.action import Side
 from duologue.state.side_state import SideState
 from duologue.toolkit.initialization import run_init_function
-from duologue.toolkit.ledger import Ledger
 from duologue.toolkit.tool import ToolKind, find_tool, side_tools
 
 DOMAIN = "tau2_telecom"
@@ -113,13 +112,12 @@ def test_reseating_does_not_unlock(phone: SideState) -> None:
     assert call(phone, "check_sim_status").out == {"sim": "locked_pin"}
 
 
-def test_a_refused_reseat_that_changed_the_phone_is_recorded(phone: SideState) -> None:
+def test_a_refused_reseat_is_undone_as_a_whole(phone: SideState) -> None:
     change(phone, sim_card_missing=True, sim_card_status="missing")
-    tool, ledger = find_tool(DOMAIN, "reseat_sim_card"), Ledger()
-    outcome = tool.invoke(phone, {})
-    assert (outcome.error_type, outcome.is_recorded) == ("tool_error", True)
-    assert device(phone)["sim_card_missing"] is False
-    assert ledger.record(tool, {}, outcome).result["status"] == "error"
+    before = phone.digest()
+    outcome = find_tool(DOMAIN, "reseat_sim_card").invoke(phone, {})
+    assert (outcome.error_type, outcome.is_recorded) == ("tool_error", False)
+    assert phone.digest() == before
 
 
 def test_a_refused_reseat_that_changed_nothing_leaves_no_record(phone: SideState) -> None:

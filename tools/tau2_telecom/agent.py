@@ -72,6 +72,7 @@ def get_customer_by_id(state: SideState, customer_id: str) -> ToolResult:
         "full_name": {"type": "string", "description": "First and last name; letter case does not matter."},
         "dob": {"type": "string", "description": "Date of birth as YYYY-MM-DD."},
     },
+    lenient=True,
 )
 def get_customer_by_name(state: SideState, full_name: str, dob: str) -> ToolResult:
     """Return the customers with this name and date of birth."""
@@ -110,6 +111,7 @@ def get_details_by_id(state: SideState, id: str) -> ToolResult:  # noqa: A002 - 
         "customer_id": _CUSTOMER_ID,
         "limit": {"type": "integer", "description": "How many bills to return at most (12 when left out)."},
     },
+    lenient=True,
 )
 def get_bills_for_customer(state: SideState, customer_id: str, limit: int | None = 12) -> ToolResult:
     """Return the newest ``limit`` bills; a negative limit drops that many of the oldest, null returns all."""

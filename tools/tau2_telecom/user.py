@@ -179,6 +179,7 @@ def reset_apn_settings(state: SideState) -> ToolResult:
             "description": "4g_5g_preferred uses the fastest available; the others restrict the phone to one type.",
         }
     },
+    lenient=True,
 )
 def set_network_mode_preference(state: SideState, mode: str) -> ToolResult:
     """Set the network mode and search the network; an unknown mode changes nothing."""
@@ -197,6 +198,7 @@ def set_network_mode_preference(state: SideState, mode: str) -> ToolResult:
     Side.USER,
     "Replace all access point (APN) settings at once.",
     {"apn_settings": _APN_SCHEMA},
+    lenient=True,
 )
 def set_apn_settings(state: SideState, apn_settings: dict[str, Any]) -> ToolResult:
     """Replace the APN settings and search the network; ill-formed settings change nothing."""
@@ -220,6 +222,7 @@ def set_apn_settings(state: SideState, apn_settings: dict[str, Any]) -> ToolResu
         "app_name": {"type": "string", "description": "Name of the app as listed, for example messaging."},
         "permission": {"type": "string", "enum": list(PERMISSIONS), "description": "What the app may use."},
     },
+    lenient=True,
 )
 def grant_app_permission(state: SideState, app_name: str, permission: str) -> ToolResult:
     """Grant a permission; an unknown app or permission changes nothing."""

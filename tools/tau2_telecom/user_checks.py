@@ -144,13 +144,15 @@ def check_installed_apps(state: SideState) -> ToolResult:
     return ToolResult({"apps": apps}, f"Installed apps: {', '.join(apps) or 'none'}.")
 
 
-@read_tool(DOMAIN, Side.USER, "Check one app: whether it is installed and which permissions it has.", _APP_NAME)
+@read_tool(
+    DOMAIN, Side.USER, "Check one app: whether it is installed and which permissions it has.", _APP_NAME, lenient=True
+)
 def check_app_status(state: SideState, app_name: str) -> ToolResult:
     """Return an app's granted permissions."""
     return _app_permissions(state, app_name)
 
 
-@read_tool(DOMAIN, Side.USER, "Check which permissions one app has been granted.", _APP_NAME)
+@read_tool(DOMAIN, Side.USER, "Check which permissions one app has been granted.", _APP_NAME, lenient=True)
 def check_app_permissions(state: SideState, app_name: str) -> ToolResult:
     """Return an app's granted permissions."""
     return _app_permissions(state, app_name)

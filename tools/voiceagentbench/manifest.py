@@ -137,6 +137,7 @@ def build_tool(name: str, settings: Mapping[str, Any]) -> Tool:
         body=answer,
         properties=properties if isinstance(properties, dict) else {},
         required=tuple(str(key) for key in required) if isinstance(required, list) else (),
+        is_lenient=True,
     )
 
 

@@ -102,7 +102,7 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
         except Exception as error:
             raise await self._failed(error) from error
         chunks = await self._readable(fetched)
-        charge_s = charged_s(self._config.charge, seed=self._state.ledger.epoch or "", number=self._requests)
+        charge_s = charged_s(self._config.charge, seed=self._state.host.ledger.epoch or "", number=self._requests)
         if charge_s:
             await asyncio.sleep(charge_s)
         return _replay(chunks, is_paced=charge_s is None)
@@ -148,8 +148,8 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
         if not params.get("tools"):
             params.pop("tools", None)
             params.pop("tool_choice", None)
-        if self._state.ledger.epoch:
-            params["extra_headers"] = {EPOCH_HEADER: self._state.ledger.epoch}
+        if self._state.host.ledger.epoch:
+            params["extra_headers"] = {EPOCH_HEADER: self._state.host.ledger.epoch}
         return params
 
     def _rounds_spent(self, context: LLMContext) -> bool:
