@@ -52,8 +52,8 @@ def initialize(state: SideState, shared: dict[str, Any], actions: Sequence[InitA
         except (RegistryError, ToolError) as error:
             errors.append(f"{action.func_name}: {describe(error)}")
         except Exception as error:
-            logger.exception("initialization function %s crashed", action.func_name)
-            errors.append(f"{action.func_name}: crashed: {type(error).__name__}: {error}")
+            logger.debug("initialization function %s crashed", action.func_name, exc_info=True)
+            errors.append(f"{action.func_name}: crashed ({type(error).__name__}: {error}); is its database whole?")
     if errors:
         raise InitializationFailed("\n".join(errors))
     state.db, state.memory, state.profile = trial.db, trial.memory, trial.profile
