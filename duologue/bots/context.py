@@ -36,6 +36,7 @@ class ScenarioState:
     host: SideHost = field(default_factory=SideHost)
     brain: Brain | None = None
     has_exited: bool = False
+    is_forwarding: bool = False
     max_tool_turns: int | None = None
 
     def decide(self, messages: list[dict[str, Any]]) -> BrainReply:
@@ -63,7 +64,7 @@ class ScenarioStart:
     def begin(self, state: ScenarioState) -> None:
         """Replace the scenario part of ``state``, clearing the database in place."""
         state.host.begin(self.domain, self.prompt, self.tools, self.body.epoch, self.body.profile)
-        state.brain, state.has_exited = self.brain, False
+        state.brain, state.has_exited, state.is_forwarding = self.brain, False, self.body.is_forwarding
         state.max_tool_turns = self.max_tool_turns
 
 

@@ -11,7 +11,7 @@ from duologue.bots.context import ScenarioState, context_text, parse_start
 from duologue.bots.tool_calls import Push, ToolCalls
 from duologue.config import BotConfig
 from duologue.errors import DuologueError
-from duologue.protocol.bodies import ReleaseBody
+from duologue.protocol.bodies import ReleaseBody, ToolResultBody
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ class Control:
             "update_system_prompt": self._update_system_prompt,
             "get_context_history": self._get_context_history,
             "release_action": self._release_action,
+            "tool-result": self._tool_result,
             "preflight": self._preflight,
         }
 
@@ -116,6 +117,9 @@ class Control:
 
     async def _release_action(self, data: Data) -> bool:
         return self._calls.release(ReleaseBody.read("release_action", data))
+
+    async def _tool_result(self, data: Data) -> bool:
+        return self._calls.take_result(ToolResultBody.read("tool-result", data))
 
     async def _preflight(self, data: Data) -> dict[str, Any]:
         problem = await self._pipeline.check_model()

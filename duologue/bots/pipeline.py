@@ -59,6 +59,7 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
             "audio_out_hz": config.transport.audio_out_sample_rate,
             "tool_calling": config.llm.enable_tool_calling,
             "barrier": True,
+            "forwards_tools": True,
             "brain": config.llm.name,
             "stt": config.stt.name if config.pipeline == "cascade" else config.pipeline,
             "plan": config.llm.wants_plan,

@@ -12,7 +12,7 @@ from pipecat.services.llm_service import FunctionCallParams
 
 from duologue.bots.brains.service import LastingCalls
 from duologue.bots.context import ScenarioState
-from duologue.protocol.bodies import ReleaseBody
+from duologue.protocol.bodies import TOOL_CALL, ReleaseBody, ToolResultBody
 from duologue.records.action import RecordedAction
 from duologue.toolkit.results import error_value
 from duologue.toolkit.side_host import Key, Performed, crash_report, sync_problem
@@ -47,6 +47,7 @@ class ToolCalls:
         self._barrier_s = barrier_s
         self._turn = asyncio.Lock()
         self._held: dict[Key, asyncio.Future[list[str]]] = {}
+        self._forwarded: dict[str, asyncio.Future[ToolResultBody]] = {}
 
     def meet(self, message: Mapping[str, Any]) -> None:
         """Take from a client's ``client-ready`` whether it releases writes."""
@@ -63,7 +64,34 @@ class ToolCalls:
             if arguments.keys() == {MALFORMED_ARGUMENTS} and name in host.tools:
                 await self._deliver(params, _malformed(name, arguments[MALFORMED_ARGUMENTS]))
                 return
+            if self._state.is_forwarding and name in host.tools:
+                done = await self._forward(params.tool_call_id, name, arguments)
+                self._state.has_exited = self._state.has_exited or done.ends_call
+                await self._deliver(params, done.result)
+                return
             await self._conclude(host.perform(name, arguments), params)
+
+    async def _forward(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolResultBody:
+        """Have the harness run a call and wait for its result, which leaves the exit to the harness as well."""
+        answered: asyncio.Future[ToolResultBody] = asyncio.get_running_loop().create_future()
+        self._forwarded[call_id] = answered
+        await self._push({"type": TOOL_CALL, "id": call_id, "name": name, "arguments": arguments})
+        try:
+            return await asyncio.wait_for(answered, self._barrier_s)
+        except TimeoutError:
+            problem = f"{name}: the harness gave no result within {self._barrier_s:g} s"
+            await self._push({"type": "bot-error", "message": problem})
+            return ToolResultBody(id=call_id, name=name, result=error_value("no_result", problem))
+        finally:
+            self._forwarded.pop(call_id, None)
+
+    def take_result(self, body: ToolResultBody) -> bool:
+        """Give the result of a forwarded call to its model; return False when nobody waits for it."""
+        answered = self._forwarded.get(body.id)
+        if answered is None or answered.done():
+            return False
+        answered.set_result(body)
+        return True
 
     async def _conclude(self, done: Performed, params: FunctionCallParams) -> None:
         """Announce what changed, then give back the result."""

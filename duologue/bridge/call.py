@@ -68,7 +68,7 @@ class Call:
             raise ValueError(f"{scenario.name}: {len(utterances)} recordings do not fit its caller")
         self._caller = _frozen_caller(utterances, settings) if utterances else None
         held = peers or {}
-        parties = {side: build_party(side, settings, clock, held.get(side)) for side in scenario.bot_sides}
+        parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
         self._attempt = Attempt(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
         self._shadows: Reconciler | None = None
         self._conversation: Conversation | None = None

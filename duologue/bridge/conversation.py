@@ -22,7 +22,7 @@ from duologue.errors import BotError, BotUnavailable, ProtocolViolation, Reconci
 from duologue.protocol.messages import TICK_MS, RtviMessage
 from duologue.protocol.requests import Stray, StrayAnswer
 from duologue.records.action import Side
-from duologue.records.event import CallStarted, ExitRequested, Interrupted, LoopTimed
+from duologue.records.event import CallStarted, ExitRequested, Interrupted, LoopTimed, ToolCalled, ToolReturned
 from duologue.records.outcome import StopReason
 
 
@@ -151,8 +151,8 @@ class Conversation:
         for call in calls:
             has_ended = await self._tools.run(call)
             self._attempt.party(call.side).activity.open_tools.discard(call.call_id)
-            if has_ended and call.side is Side.AGENT:
-                self._end.request_exit(self.media_ms)
+            if has_ended:
+                self._hang_up(self._attempt.party(call.side))
 
     async def _grant(self, heard: Mapping[Side, bytes]) -> dict[Side, TickReply]:
         parties = self._attempt.parties
@@ -199,7 +199,7 @@ class Conversation:
             if (data := action_data(item)) is not None:
                 writes.append(parse_write(party.side, data))
                 continue
-            if party.about.has_harness_tools and (call := parse_tool_call(party.side, item)) is not None:
+            if not party.hosts_tools and (call := parse_tool_call(party.side, item)) is not None:
                 if self._tools.admit(call):
                     party.activity.open_tools.add(call.call_id)
                     calls.append(call)
@@ -209,6 +209,8 @@ class Conversation:
                     if was_interrupted or not was_busy:
                         continue
                     was_interrupted = True
+                if not party.hosts_tools and isinstance(event, ToolCalled | ToolReturned):
+                    continue  # Its calls are logged where they are run.
                 self._attempt.log.write(event)
                 if isinstance(event, ExitRequested):
                     self._hang_up(party)

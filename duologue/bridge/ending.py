@@ -23,10 +23,10 @@ async def pull_both(attempt: Attempt, shadows: Reconciler) -> None:
     for side in attempt.sides:
         if attempt.party(side).connection.is_usable:
             await _pull_context(attempt, side)
-            if attempt.party(side).about.has_harness_tools:
-                attempt.log.write(_own_summary(attempt, shadows, side))
-            else:
+            if attempt.party(side).hosts_tools:
                 await _pull_summary(attempt, shadows, side, compare=not had_fault)
+            else:
+                attempt.log.write(_own_summary(attempt, shadows, side))
 
 
 def final_state(shadows: Reconciler) -> FinalState:

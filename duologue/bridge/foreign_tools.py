@@ -1,4 +1,4 @@
-"""Tools of a bot that cannot host them: it forwards its calls, and the harness runs them on its own database."""
+"""Tools that the harness runs, on its own database: the bot forwards its calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.state_sync import StateSync
 from duologue.errors import MalformedRequest, ProtocolViolation
 from duologue.protocol import messages
-from duologue.protocol.bodies import ToolCallBody
+from duologue.protocol.bodies import TOOL_CALL, ToolCallBody
 from duologue.protocol.messages import RtviMessage
 from duologue.protocol.replies import parse_flag
 from duologue.protocol.requests import StrayAnswer
@@ -18,8 +18,6 @@ from duologue.records.action import Side
 from duologue.records.event import ActionApplied, BotMessage, ExitRequested, ToolCalled, ToolReturned
 from duologue.records.scenario import Scenario
 from duologue.toolkit.side_host import crash_report, find_tools
-
-TOOL_CALL = "tool-call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +103,14 @@ class ForeignTools:
         if done.action is not None:
             log.write(ActionApplied(side=side, action=done.action.model_copy(update={"side": side, "epoch": None})))
             await self._sync.carry_over(side)
-        await self._answer(request, done.value)
+        await self._answer(request, done.value, ends_call=bool(done.exit_text))
         log.write(ToolReturned(side=side, call_id=request.call_id, name=request.name, result=done.value))
         if done.exit_text:
             log.write(ExitRequested(side=side, text=done.exit_text))
         return bool(done.exit_text)
 
-    async def _answer(self, request: ToolRequest, result: Any) -> None:
-        control = messages.tool_result(request.call_id, request.name, result)
+    async def _answer(self, request: ToolRequest, result: Any, *, ends_call: bool) -> None:
+        control = messages.tool_result(request.call_id, request.name, result, ends_call=ends_call)
         timeout_s = self._attempt.settings.request_timeout_s
         request_id, d = await self._attempt.party(request.side).connection.request(control, timeout_s)
         try:

@@ -19,6 +19,7 @@ from duologue.clock import Clock
 from duologue.protocol.replies import BotAbout
 from duologue.records.action import Side
 from duologue.records.scenario import Scenario
+from duologue.toolkit.rules import ToolHome, tool_home
 
 T = TypeVar("T")
 
@@ -34,6 +35,12 @@ class Party:
     activity: BotActivity = field(default_factory=BotActivity)
     about: BotAbout = field(default_factory=lambda: BotAbout("", {}))
     said: bytes = b""
+    home: ToolHome = ToolHome.BOT
+
+    @property
+    def hosts_tools(self) -> bool:
+        """Whether this side runs its tools itself; otherwise the harness does, on the only database there is."""
+        return self.home is ToolHome.BOT and not self.about.has_harness_tools
 
     def tick_timeout_s(self, settings: CallSettings) -> float:
         """Return the bound of one grant in wall time: the caller's, or the bot's own when that is longer."""
@@ -62,11 +69,15 @@ class Attempt:
         return self.parties[side]
 
 
-def build_party(side: Side, settings: CallSettings, clock: Clock, peer: Peer | None = None) -> Party:
+def build_party(
+    side: Side, scenario: Scenario, settings: CallSettings, clock: Clock, peer: Peer | None = None
+) -> Party:
     """Return a side that is not connected yet; a bot holds it, unless somebody else does."""
     connection = peer or _bot(side, settings, clock)
     resampler = TickResampler(settings.sample_rate_hz)
-    return Party(side, connection, resampler, BotEvents(side), said=resampler.silence)
+    return Party(
+        side, connection, resampler, BotEvents(side), said=resampler.silence, home=tool_home(scenario.domain, side)
+    )
 
 
 def _bot(side: Side, settings: CallSettings, clock: Clock) -> Peer:

@@ -67,10 +67,10 @@ async def prepare(attempt: Attempt) -> Reconciler:
     if deltas is not None:
         await sync.push_first(deltas)
     for side in attempt.sides:
-        if attempt.party(side).about.has_harness_tools:
-            _take_over(attempt, shadows, side)
-        else:
+        if attempt.party(side).hosts_tools:
             await _read_back(attempt, shadows, side)
+        else:
+            _take_over(attempt, shadows, side)
     agent, user = shadows.dual.side(Side.AGENT), shadows.dual.side(Side.USER)
     attempt.log.write(
         InitialState(agent_db=agent.db, user_db=user.db, agent_memory=agent.memory, user_memory=user.memory)
@@ -122,18 +122,23 @@ def _check_capabilities(attempt: Attempt, side: Side) -> None:
             f"the {side} bot at {url} has tool calling switched off, but the {side} side of {scenario.name} acts "
             "through tools; set llm.enable_tool_calling: true in its YAML file"
         )
+    if needs_tools and not attempt.party(side).hosts_tools and not about.forwards_tools:
+        raise InitializationFailed(
+            f"the tools of the {side} side of {scenario.name} are run by the harness, and the {side} bot at {url} does "
+            "not forward its calls; a bot that can says so with the capability forwards_tools (docs/external-agents.md)"
+        )
 
 
 def _prompt_request(attempt: Attempt, side: Side) -> ControlRequest:
     spec = attempt.scenario.side(side)
     payload = scenario_payload(attempt, side)
-    schemas = tool_schemas(attempt.scenario, side) if attempt.party(side).about.has_harness_tools else None
+    schemas = None if attempt.party(side).hosts_tools else tool_schemas(attempt.scenario, side)
     return messages.update_system_prompt(spec.prompt, spec.resources.tools, attempt.scenario.domain, payload, schemas)
 
 
 def _hosting(attempt: Attempt, order: Sequence[Side]) -> list[Side]:
     """Return the bots that have their database themselves."""
-    return [side for side in _present(attempt, order) if not attempt.party(side).about.has_harness_tools]
+    return [side for side in _present(attempt, order) if attempt.party(side).hosts_tools]
 
 
 def _take_over(attempt: Attempt, shadows: Reconciler, side: Side) -> None:

@@ -104,7 +104,7 @@ class StateSync:
     def _is_ours(self, side: Side) -> bool:
         """Whether the database of ``side`` is the harness's own, so that there is no bot to tell."""
         party = self._attempt.parties.get(side)
-        return party is not None and party.about.has_harness_tools
+        return party is not None and not party.hosts_tools
 
     async def _push(self, side: Side, delta: Delta) -> None:
         control = messages.apply_sync_delta(self._attempt.scenario.domain, delta, self._attempt.epoch)

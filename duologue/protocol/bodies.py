@@ -86,6 +86,12 @@ class StartBody(Body):
     tool_domain: str = DEFAULT_DOMAIN
     scenario: ObjectText = Field(default_factory=dict)
     add_suffix: bool = True
+    tool_schemas: list[JsonObject] | None = None
+
+    @property
+    def is_forwarding(self) -> bool:
+        """Whether the harness runs the tools, so that calls are forwarded."""
+        return self.tool_schemas is not None
 
     @property
     def epoch(self) -> str | None:
@@ -164,6 +170,9 @@ class ReleaseBody(Body):
         return [str(error) for error in self.errors] or ["the bridge reported a failure"]
 
 
+TOOL_CALL = "tool-call"
+
+
 class ToolCallBody(Body):
     """The push ``tool-call``: a bot that does not host its tools asks the harness to run one."""
 
@@ -178,3 +187,4 @@ class ToolResultBody(Body):
     id: str
     name: str = ""
     result: object = None
+    ends_call: bool = False

@@ -134,9 +134,10 @@ def get_context_history() -> ControlRequest:
     return ControlRequest("get_context_history")
 
 
-def tool_result(call_id: str, name: str, result: Any) -> ControlRequest:
+def tool_result(call_id: str, name: str, result: Any, *, ends_call: bool = False) -> ControlRequest:
     """Give a bot the result of a tool call that it forwarded; the result of the request is a flag."""
-    return ControlRequest("tool-result", {"id": call_id, "name": name, "result": result})
+    fields = {"id": call_id, "name": name, "result": result}
+    return ControlRequest("tool-result", {**fields, "ends_call": True} if ends_call else fields)
 
 
 def release_action(epoch: str, seq: int, errors: Sequence[str] = ()) -> ControlRequest:

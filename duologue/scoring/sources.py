@@ -7,6 +7,7 @@ from duologue.records.action import Side
 from duologue.records.event import BotReady, FinalState, StateChecked, SummaryPulled
 from duologue.records.outcome import EvidenceSource
 from duologue.state.canonical import contract_hash_of
+from duologue.toolkit.rules import ToolHome, tool_home
 from duologue.trace.reader import Trace
 
 
@@ -44,6 +45,8 @@ def _by_hash(summary: SummaryPulled, expected: str | None) -> EvidenceSource:
 
 
 def _owns_nothing(trace: Trace, side: Side) -> bool:
+    if tool_home(trace.header.scenario.domain, side) is ToolHome.HARNESS:
+        return True
     ready = [event for event in trace.of(BotReady) if event.side is side]
     capabilities = ready[-1].about.get("capabilities") if ready else None
     return isinstance(capabilities, dict) and capabilities.get("tools") == HARNESS_TOOLS

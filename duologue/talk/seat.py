@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from duologue.errors import MalformedRequest
-from duologue.protocol.bodies import ReleaseBody, StartBody
+from duologue.protocol.bodies import TOOL_CALL, ReleaseBody, StartBody, ToolResultBody
 from duologue.protocol.messages import ControlRequest, RtviMessage
 from duologue.records.action import RecordedAction, Side
 from duologue.toolkit.side_host import Key, SideHost, crash_report, find_tools, sync_problem
@@ -23,11 +23,13 @@ class Seat:
         self.host = SideHost()
         self._goodbye = say_goodbye
         self._closing: dict[Key, tuple[RecordedAction, list[RtviMessage]]] = {}
+        self._is_forwarding = False
+        self._forwarded: dict[str, dict[str, Any]] = {}
 
     @property
     def is_waiting(self) -> bool:
         """Whether a write waits until the other side has been brought up to date."""
-        return self.host.is_waiting
+        return self.host.is_waiting or bool(self._forwarded)
 
     def answer(self, control: ControlRequest) -> tuple[Any, list[RtviMessage]]:
         """Carry out a request of the bridge; return the ``d`` of the answer and what is pushed after it.
@@ -48,17 +50,22 @@ class Seat:
                 return {"context": []}, []
             case "release_action":
                 return self._release(ReleaseBody.read(control.t, control.d))
+            case "tool-result":
+                return self._take_result(ToolResultBody.read(control.t, control.d))
         raise MalformedRequest(f"no request is called {control.t!r}")
 
     def perform(self, call_id: str, name: str, arguments: dict[str, Any]) -> list[RtviMessage]:
         """Run a tool of this side; return what is pushed. A write's result follows with its release."""
         fields = {"tool_call_id": call_id, "function_name": name}
         pushed = [RtviMessage("llm-function-call-in-progress", data={**fields, "arguments": arguments})]
+        if self._is_forwarding and name in self.host.tools:
+            self._forwarded[call_id] = fields
+            call = {"type": TOOL_CALL, "id": call_id, "name": name, "arguments": arguments}
+            return [*pushed, _server(call)]
         done = self.host.perform(name, arguments)
         if done.crash:
             pushed.append(_server(crash_report(done.crash)))
-        stopped = {**fields, "cancelled": False, "result": done.value}
-        closing = [RtviMessage("llm-function-call-stopped", data=stopped)]
+        closing = [_stopped(fields, done.value)]
         if done.exit_text:
             closing.append(_exit(done.exit_text))
         if done.action is None:
@@ -75,7 +82,13 @@ class Seat:
         tools = find_tools(body.tool_domain, body.tools)
         self.host.begin(body.tool_domain, body.prompt, tools, body.epoch, body.profile)
         self._closing.clear()
+        self._is_forwarding = body.is_forwarding
+        self._forwarded.clear()
         return True
+
+    def _take_result(self, body: ToolResultBody) -> tuple[bool, list[RtviMessage]]:
+        fields = self._forwarded.pop(body.id, None)
+        return fields is not None, [_stopped(fields, body.result)] if fields is not None else []
 
     def _release(self, body: ReleaseBody) -> tuple[bool, list[RtviMessage]]:
         key = self.host.release(body)
@@ -83,6 +96,10 @@ class Seat:
             return False, []
         action, closing = self._closing.pop(key)
         return True, [*closing, *([_server(sync_problem(action, body.problems))] if body.problems else [])]
+
+
+def _stopped(fields: dict[str, Any], result: Any) -> RtviMessage:
+    return RtviMessage("llm-function-call-stopped", data={**fields, "cancelled": False, "result": result})
 
 
 def _server(data: dict[str, Any]) -> RtviMessage:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from duologue.errors import ToolError
@@ -91,12 +92,19 @@ class CatalogueFlag:
     metavar: str = "VALUE"
 
 
+class ToolHome(StrEnum):
+    """Who runs a side's tools: the bot that holds the side, or the harness, to which the bot forwards its calls."""
+
+    BOT = "bot"
+    HARNESS = "harness"
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """How a domain lists its scenarios.
 
     ``profiles[0]`` is the default; ``sources``: upstream data can be read; ``suites``: the values of the label
-    ``suite``, in order, for domains that have them.
+    ``suite``, in order, for domains that have them. ``tool_homes``: who runs each side's tools; its bot, unless named.
     """
 
     load: Callable[[CatalogueOptions], Sequence[Scenario]]
@@ -106,6 +114,7 @@ class Catalogue:
     sources: bool = False
     flags: tuple[CatalogueFlag, ...] = ()
     suites: tuple[str, ...] = ()
+    tool_homes: Mapping[Side, ToolHome] = field(default_factory=dict)
 
 
 SUITE_LABEL = "suite"
@@ -115,6 +124,12 @@ CATALOGUES: Registry[Catalogue] = Registry("catalogue")
 
 RULES_NAME = "rules"
 """The one name under which a domain registers its sync rules and its catalogue."""
+
+
+def tool_home(domain: str, side: Side) -> ToolHome:
+    """Return who runs the tools of ``side`` in a domain's scenarios."""
+    catalogue = CATALOGUES.find(domain, RULES_NAME)
+    return ToolHome.BOT if catalogue is None else catalogue.tool_homes.get(side, ToolHome.BOT)
 
 
 def predicate(domain: str) -> Callable[[Predicate], Predicate]:

@@ -25,6 +25,7 @@ async def test_the_handshake_says_what_the_bot_is(start_bot):
         "audio_out_hz": 16000,
         "tool_calling": True,
         "barrier": True,
+        "forwards_tools": True,
         "brain": "reference",
         "stt": "whisper:bundled",
         "plan": True,

@@ -271,3 +271,52 @@ async def test_with_tool_calling_disabled_the_brain_sees_no_tools(start_bot):
         assert (await client.ask("get_scenario_summary"))["tools"] == []
     assert ready["data"]["about"]["capabilities"]["tool_calling"] is False
     assert seen == [[]]
+
+
+async def forwarding(client, *tools):
+    """Begin a scenario whose tools the harness runs."""
+    await client.ready()
+    schemas = [{"name": name, "description": "", "parameters": {"type": "object"}} for name in tools]
+    assert await client.ask("update_system_prompt", {**scenario_start(tools=tools), "tool_schemas": schemas}) is True
+
+
+async def test_a_call_to_a_tool_that_the_harness_runs_is_forwarded_and_its_result_awaited(start_bot):
+    async with start_bot(calls_once(SET_TARGET)).client() as client:
+        await forwarding(client, "set_target")
+        await kick_off(client)
+        await client.wait(2)
+        (call,) = client.pushes("tool-call")
+        assert (call["name"], call["arguments"]) == ("set_target", {"celsius": 22})
+        assert "llm-function-call-stopped" not in client.kinds()
+        assert await client.ask("tool-result", {"id": "another", "name": "set_target", "result": {}}) is False
+        result = {"id": call["id"], "name": "set_target", "result": {"target_c": 22}}
+        assert await client.ask("tool-result", result) is True
+        await client.until("bot-stopped-speaking")
+        summary = await client.ask("get_scenario_summary", {"include_db": True})
+        assert await client.ask("tool-result", result) is False
+    assert client.of("llm-function-call-stopped")[0]["result"] == {"target_c": 22}
+    assert client.spoken() == "Done. "
+    assert (client.pushes("action-applied"), summary["actions"], summary["db"]) == ([], [], None)
+
+
+async def test_a_forwarded_exit_leaves_the_hanging_up_to_the_harness(start_bot):
+    goodbye = calls_once(BrainCall(END_CALL_TOOL, {}), text="Goodbye.", then="Still here.")
+    async with start_bot(goodbye).client() as client:
+        await forwarding(client, END_CALL_TOOL)
+        await kick_off(client)
+        await client.wait(2)
+        (call,) = client.pushes("tool-call")
+        result = {"id": call["id"], "name": END_CALL_TOOL, "result": {"success": True}, "ends_call": True}
+        assert await client.ask("tool-result", result) is True
+        await client.wait(2)
+    assert client.spoken() == "Goodbye. "
+    assert not [data for _, data in client.messages if "<exit>" in json.dumps(data)]
+
+
+async def test_a_forwarded_call_that_nobody_answers_is_an_error_for_the_model_and_reported(start_bot):
+    async with start_bot(calls_once(SET_TARGET)).client() as client:
+        await forwarding(client, "set_target")
+        await kick_off(client)
+        await client.until("bot-stopped-speaking", seconds=13)
+    assert client.of("llm-function-call-stopped")[0]["result"]["error_type"] == "no_result"
+    assert client.pushes("bot-error")[0]["message"] == "set_target: the harness gave no result within 10 s"

@@ -93,3 +93,16 @@ def test_requests_that_do_not_exist_or_fit_are_refused(user: Seat) -> None:
             user.answer(control)
     d, _ = user.answer(ControlRequest("apply_sync_delta", {}))
     assert (d["success"], d["errors"]) == (False, ["MalformedRequest: apply_sync_delta: delta is missing"])
+
+
+def test_a_call_that_the_harness_runs_is_forwarded_and_ends_with_its_result() -> None:
+    seat = Seat(Side.USER, "Bye.")
+    schemas: list[dict[str, Any]] = [{"name": "drop_coins"}]
+    payload = {"epoch": "e1", "profile": "default"}
+    seat.answer(messages.update_system_prompt("A prompt.", {"drop_coins": {}}, DOMAIN, payload, schemas))
+    pushed = seat.perform("c1", "drop_coins", {})
+    assert types(pushed) == ["llm-function-call-in-progress", "tool-call"]
+    assert seat.is_waiting
+    assert seat.answer(messages.tool_result("c2", "drop_coins", {})) == (False, [])
+    taken, closing = seat.answer(messages.tool_result("c1", "drop_coins", {"coins": 2}))
+    assert (taken, closing[0].data["result"], seat.is_waiting) == (True, {"coins": 2}, False)
