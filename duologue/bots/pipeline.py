@@ -60,6 +60,7 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
             "tool_calling": config.llm.enable_tool_calling,
             "barrier": True,
             "forwards_tools": True,
+            "world_events": True,
             "brain": config.llm.name,
             "stt": config.stt.name if config.pipeline == "cascade" else config.pipeline,
             "plan": config.llm.wants_plan,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from duologue.audio.pcm import level_dbfs
 from duologue.audio.recording import RecordingWriter
@@ -43,6 +45,7 @@ class Conversation:
         self._attempt = attempt
         self._sync = StateSync(attempt, shadows)
         self._tools = ForeignTools(attempt, shadows, self._sync)
+        self._world = deque(attempt.scenario.world_events)
         self._background: BackgroundWork | None = None
         self._pacer: Pacer | None = None
         self._recording = recording
@@ -133,6 +136,9 @@ class Conversation:
             self._take_sound(party, replies[party.side])
         if writes or calls:
             await self._do(lambda: self._settle(writes, calls))
+        while self._world and self._world[0].at_ms <= self.media_ms:
+            event = self._world.popleft()
+            await self._do(partial(self._sync.happen, event))
         if self._background is not None:
             self._background.check()
         if self._on_tick is not None:

@@ -148,6 +148,17 @@ class Reconciler:
             self.streams[side].append(done.action)
         return done
 
+    def happen(self, kind: str, data: dict[str, Any]) -> None:
+        """Let a world event change the shadows.
+
+        Raises:
+            ReconcileFailed: the domain does not know it, or refuses it.
+        """
+        try:
+            self.dual.happen(kind, data)
+        except (RegistryError, ToolError) as error:
+            raise ReconcileFailed(f"world event {kind}: {error}") from error
+
     def sync(self) -> Deltas:
         """Reconcile the shadows after writes and return what each bot must change.
 

@@ -12,7 +12,8 @@ from duologue.protocol import messages
 from duologue.protocol.messages import ControlRequest
 from duologue.protocol.replies import Report, parse_flag, parse_report, parse_summary
 from duologue.records.action import Delta, Side
-from duologue.records.event import ActionApplied, DeltaPushed, StateChecked
+from duologue.records.event import ActionApplied, DeltaPushed, DomainEvent, StateChecked
+from duologue.records.scenario import WorldEvent
 from duologue.toolkit.rules import Deltas
 
 
@@ -59,6 +60,37 @@ class StateSync:
             BotError: a connection failed.
         """
         await self._reconcile({side}, set())
+
+    async def happen(self, event: WorldEvent) -> None:
+        """Let a world event happen on both shadows and on whoever hosts a side, then reconcile.
+
+        Raises:
+            ReconcileFailed: the domain refuses it, or the databases could not be kept equal.
+            BotError: a connection failed.
+        """
+        attempt = self._attempt
+        self._shadows.happen(event.kind, event.data)
+        attempt.log.write(DomainEvent(domain=attempt.scenario.domain, kind=event.kind, data=event.data))
+        for side in attempt.sides:
+            if self._shadows.has_state(side) and not self._is_ours(side):
+                await self._tell(side, event)
+        await self._reconcile(set(Side), set())
+
+    async def _tell(self, side: Side, event: WorldEvent) -> None:
+        """Bring the host of a side to its shadow after an event; a bot that knows none is given the whole state."""
+        if self._attempt.party(side).about.world_events:
+            control = messages.apply_event(side, event.kind, event.data, self._attempt.epoch)
+        else:
+            control = messages.apply_initialization(self._attempt.scenario.domain, self._shadows.full_state(side), [])
+        try:
+            _, report = await self._report(side, control)
+        except BotError as error:
+            raise _as_sync_failure(error) from error
+        if not report.success:
+            reason = "; ".join(report.errors) or "no reason"
+            raise ReconcileFailed(f"the {side} bot could not take the world event {event.kind}: {reason}")
+        if not self.check(side, report.digest):
+            await self._repair(side)
 
     def check(self, side: Side, digest: str | None, *, repaired: bool = False) -> bool:
         """Compare a bot's digest with its shadow's and log it; True when equal or when there is none to compare."""

@@ -12,6 +12,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from duologue.errors import MalformedRequest
+from duologue.records.action import Side
 from duologue.registry import DEFAULT_DOMAIN
 
 JsonObject = dict[str, object]
@@ -145,6 +146,15 @@ class DeltaBody(Body):
 
     domain: str | None = None
     delta: JsonObject
+    epoch: str | None = None
+
+
+class EventBody(Body):
+    """``apply_event``: a world event happens on this side."""
+
+    kind: str
+    side: Side
+    data: JsonObject = Field(default_factory=dict)
     epoch: str | None = None
 
 

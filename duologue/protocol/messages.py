@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from duologue.records.action import Side
+
 RTVI_LABEL = "rtvi-ai"
 RTVI_VERSION = "1.1.0"
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -122,6 +124,11 @@ def apply_initialization(
 def apply_sync_delta(domain: str, delta: Mapping[str, Any], epoch: str) -> ControlRequest:
     """Change a bot's database as the other side's write demands; the result is a report."""
     return ControlRequest("apply_sync_delta", {"domain": domain, "delta": dict(delta), "epoch": epoch})
+
+
+def apply_event(side: Side, kind: str, data: Mapping[str, Any], epoch: str) -> ControlRequest:
+    """Let a world event change a bot's database; the result is a report."""
+    return ControlRequest("apply_event", {"side": side.value, "kind": kind, "data": dict(data), "epoch": epoch})
 
 
 def get_scenario_summary(*, include_db: bool) -> ControlRequest:

@@ -22,7 +22,7 @@ class BotAbout:
     ``max_tick_s`` is the longest wall time that one grant may take it (a bot whose model is slow names it).
     ``ends_call``: its exit ends the call on the user side too.
     ``has_harness_tools``: it forwards its tool calls, and the harness owns its database. ``forwards_tools``: it can,
-    where a domain wants that.
+    where a domain wants that. ``world_events``: it takes ``apply_event``.
     """
 
     version: str
@@ -38,6 +38,7 @@ class BotAbout:
     preflight: bool = False
     has_harness_tools: bool = False
     forwards_tools: bool = False
+    world_events: bool = False
 
     @property
     def is_lockstep(self) -> bool:
@@ -91,6 +92,7 @@ def parse_bot_ready(data: Any) -> BotAbout:
         max_tick_s=_seconds(given.get("max_tick_s", 0.0), "max_tick_s"),
         has_harness_tools=given.get("tools") == HARNESS_TOOLS,
         forwards_tools=given.get("tools") == HARNESS_TOOLS or bool(given.get("forwards_tools", False)),
+        world_events=bool(given.get("world_events", False)),
     )
 
 

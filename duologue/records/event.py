@@ -191,6 +191,15 @@ class DeltaPushed(EventBase):
     latency_ms: int = 0
 
 
+class DomainEvent(EventBase):
+    """Something happened in a domain's world at this time, by the rule ``kind``; readers show what they do not know."""
+
+    event: Literal["domain_event"] = "domain_event"
+    domain: str
+    kind: str
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
 class StateChecked(EventBase):
     """A bot's digest was compared with its shadow's. ``repaired``: a full state push made them equal."""
 
@@ -325,6 +334,7 @@ Event = Annotated[
     | ToolReturned
     | ActionApplied
     | DeltaPushed
+    | DomainEvent
     | StateChecked
     | TokensUsed
     | ExitRequested

@@ -124,7 +124,20 @@ class SideSpec(Record):
     shared_state: dict[str, Any] = Field(default_factory=dict)
 
 
-_OPTIONAL = frozenset({"frozen_caller", "grading", "max_tool_turns"})
+class WorldEvent(Record):
+    """What happens at ``at_ms`` of the call (media time) without anybody's tool: both databases change by a rule.
+
+    ``kind`` names the domain's rule, ``data`` is what it is given. ``before`` is the id of the first reference action
+    that the reference solution makes after it; empty when all come before it.
+    """
+
+    at_ms: int = Field(ge=0)
+    kind: str
+    data: dict[str, Any] = Field(default_factory=dict)
+    before: str = ""
+
+
+_OPTIONAL = frozenset({"frozen_caller", "grading", "max_tool_turns", "world_events"})
 
 
 class Scenario(Record):
@@ -136,7 +149,7 @@ class Scenario(Record):
     the domain's, unless the label ``grader`` names a graded check of the domain; ``grading`` is what that one needs,
     and no bot is ever sent it. With a ``frozen_caller``
     no user bot takes part: the bridge plays its utterances in order. ``max_tool_turns``: after so many turns with tool
-    calls the agent's model is not asked again before the caller has spoken.
+    calls the agent's model is not asked again before the caller has spoken. ``world_events`` happen in their order.
     """
 
     name: str
@@ -163,6 +176,7 @@ class Scenario(Record):
     frozen_caller: tuple[FrozenUtterance, ...] | None = None
     grading: dict[str, Any] = Field(default_factory=dict)
     max_tool_turns: int | None = Field(default=None, ge=1)
+    world_events: tuple[WorldEvent, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
@@ -172,6 +186,12 @@ class Scenario(Record):
             raise ValueError(f"scenario {self.name}: a frozen caller needs at least one utterance")
         if self.frozen_caller and (self.has_user_state or self.user_needs_tools):
             raise ValueError(f"scenario {self.name}: a frozen caller has no database and no tools")
+        if [event.at_ms for event in self.world_events] != sorted(event.at_ms for event in self.world_events):
+            raise ValueError(f"scenario {self.name}: world_events must be in order of at_ms")
+        steps = {action.action_id for action in self.reference_actions}
+        for event in self.world_events:
+            if event.before and event.before not in steps:
+                raise ValueError(f"scenario {self.name}: no reference action {event.before!r} for a world event")
         if "__" not in self.name:
             raise ValueError(f"scenario {self.name}: the name must be <prefix>__<id>")
         return self

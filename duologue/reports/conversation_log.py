@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duologue.records.action import Side
-from duologue.records.event import DeltaPushed, Fault, ToolCalled, ToolReturned
+from duologue.records.event import DeltaPushed, DomainEvent, Fault, ToolCalled, ToolReturned
 from duologue.records.result import ScenarioResult
 from duologue.records.shown import one_line
 from duologue.reports.seglst import NO_WORDS
@@ -55,6 +55,8 @@ def _event_line(event: object) -> str:
         case DeltaPushed():
             state = "" if event.success else f"  REFUSED: {'; '.join(event.errors)}"
             return f"sync to {event.side.value}: {canonical_text(event.delta)}{state}"
+        case DomainEvent():
+            return f"{event.domain}: {event.kind} {canonical_text(event.data)}"
         case Fault():
             return f"fault ({event.cause}) {event.error}: {event.message}"
         case _:

@@ -100,6 +100,10 @@ class TurnConversation:
             raise ScenarioError(
                 f"{self.scenario.name}: its caller is a bot; a turn agent can only be tested with recorded utterances"
             )
+        if self.scenario.world_events:
+            raise ScenarioError(
+                f"{self.scenario.name}: its world events need the media time of a call; test it with an agent bot"
+            )
         agent = agent_for(self.setup.agent, self.task)
         manifest = manifest_of(self.scenario)
         self._loop = TurnLoop(agent, manifest, self.clock, self._add, self.setup.dispatch, self.setup.turn_timeout_s)

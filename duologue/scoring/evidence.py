@@ -17,6 +17,7 @@ from duologue.records.event import (
     ActionApplied,
     CallEnded,
     DeltaPushed,
+    DomainEvent,
     Fault,
     FinalState,
     InitialState,
@@ -25,20 +26,20 @@ from duologue.records.event import (
 )
 from duologue.records.judge import JudgeResult
 from duologue.records.outcome import Cause, StopReason
-from duologue.records.scenario import Scenario
 from duologue.state.canonical import contract_hash_of, differences
 from duologue.state.side_state import SideState
 from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference, tool_settings
 from duologue.toolkit.evidence import AppliedAction, Evidence, FinalDb, Problem, ScoringMode
 from duologue.toolkit.tool import END_CALL_TOOL
 from duologue.toolkit.utterances import read_deeds
+from duologue.toolkit.world import occurred
 from duologue.trace.reader import Trace
 
 
 def collect_evidence(trace: Trace, mode: ScoringMode, judge: JudgeResult | None = None) -> Evidence:
     """Read a trace once and return what checks need; never raises for what a trace can hold."""
     initial = _initial_state(trace)
-    gold, gold_problem = _gold(trace.header.scenario, initial)
+    gold, gold_problem = _gold(trace, initial)
     final = {side: _final_db(trace, side) for side in Side}
     problems = [*_ending_problems(trace), *_state_problems(trace), *_action_problems(trace)]
     actions = tuple(
@@ -59,13 +60,14 @@ def _initial_state(trace: Trace) -> DualState | None:
     return DualState(scenario.domain, agent, user_state, tools=tool_settings(scenario))
 
 
-def _gold(scenario: Scenario, initial: DualState | None) -> tuple[GoldReplay | None, str]:
+def _gold(trace: Trace, initial: DualState | None) -> tuple[GoldReplay | None, str]:
+    scenario = trace.header.scenario
     if initial is None:
         return None, "the trace holds no initial state"
     user = initial.user.copy() if initial.user is not None else None
     start = DualState(scenario.domain, initial.agent.copy(), user, tools=tool_settings(scenario))
     try:
-        return replay_reference(scenario, start), ""
+        return replay_reference(scenario, start, occurred(scenario.world_events, trace.of(DomainEvent))), ""
     except ScenarioError as error:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - a domain's tools met a database they were not written for

@@ -84,7 +84,15 @@ class Person:
         """Return what a person can do."""
         capabilities = {"transport": LOCKSTEP, "tool_calling": True, "barrier": True, "brain": BRAIN, "plan": False}
         about = {"library": "duologue-talk", "library_version": __version__, "capabilities": capabilities}
-        return BotAbout(RTVI_VERSION, about, transport=LOCKSTEP, barrier=True, ends_call=True, forwards_tools=True)
+        return BotAbout(
+            RTVI_VERSION,
+            about,
+            transport=LOCKSTEP,
+            barrier=True,
+            ends_call=True,
+            forwards_tools=True,
+            world_events=True,
+        )
 
     async def request(self, control: ControlRequest, timeout_s: float) -> tuple[str, Any]:
         """Answer for the person's side.

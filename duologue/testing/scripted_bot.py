@@ -235,7 +235,7 @@ class ScriptedSession:
                 return self._begin(d)
             case "apply_sync_delta" if t in self._faults.lost_on:
                 return self._without_extras(report_fields(self.host.report([])))
-            case "apply_initialization" | "apply_sync_delta":
+            case "apply_initialization" | "apply_sync_delta" | "apply_event":
                 known = d if self._script.has_extras else {key: value for key, value in d.items() if key != "epoch"}
                 return self._without_extras(self.host.answer(t, known))
             case "get_scenario_summary":

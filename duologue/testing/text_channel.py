@@ -10,6 +10,7 @@ import argparse
 import json
 import random
 import sys
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ from duologue.records.event import (
     CallStarted,
     ContextPulled,
     DeltaPushed,
+    DomainEvent,
     Event,
     ExitRequested,
     FinalState,
@@ -94,6 +96,7 @@ class TextCall:
             side: Party(side, brain, scenario.side(side).prompt, sorted(scenario.side(side).resources.tools))
             for side, brain in ((Side.AGENT, agent), (Side.USER, user))
         }
+        self._world = deque(scenario.world_events)
         self._noise = noise
         self._chance = random.Random(seed)
         self._events: list[Event] = []
@@ -144,6 +147,7 @@ class TextCall:
             said, has_ended = self._take_turn(speaker)
             if has_ended:
                 return StopReason.EXIT
+            self._happen()
             listener = self.parties[speaker.side.other]
             silent = 0 if said else silent + 1
             if silent > 1:
@@ -152,6 +156,14 @@ class TextCall:
                 self._deliver(said, listener)
             speaker = listener
         return StopReason.TIMEOUT
+
+    def _happen(self) -> None:
+        """Let the world events that are due happen."""
+        while self._world and self._world[0].at_ms <= self._t_ms:
+            event = self._world.popleft()
+            self.dual.happen(event.kind, event.data)
+            self._add(DomainEvent(domain=self.scenario.domain, kind=event.kind, data=event.data))
+            self._sync()
 
     def _take_turn(self, party: Party) -> tuple[str, bool]:
         said: list[str] = []

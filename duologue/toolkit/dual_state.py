@@ -6,13 +6,13 @@ bots use the same tool objects and appliers, so that they agree to the byte.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from duologue.errors import InitializationFailed, RegistryError, ScenarioError, ToolError
 from duologue.records.action import RecordedAction, Side
-from duologue.records.scenario import Scenario
+from duologue.records.scenario import Scenario, WorldEvent
 from duologue.state.side_state import SideState
 from duologue.toolkit.initialization import initialize
 from duologue.toolkit.ledger import Ledger
@@ -20,6 +20,7 @@ from duologue.toolkit.results import ToolOutcome
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas
 from duologue.toolkit.side_host import SideHost, find_tools
 from duologue.toolkit.tool import find_tool
+from duologue.toolkit.world import apply_world_event
 
 
 @dataclass(slots=True)
@@ -84,6 +85,23 @@ class DualState:
             return Deltas()
         return rules.sync(self.agent, self.user)
 
+    def happen(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Let a world event change every side that has a database, without syncing: all of them, or none.
+
+        Raises:
+            RegistryError: the domain knows no such event.
+            ToolError: a side refused it.
+        """
+        before = {side: self.side(side).copy() for side in Side}
+        try:
+            for side in Side:
+                if self.side(side).db is not None:
+                    apply_world_event(self.side(side), side, kind, data)
+        except (RegistryError, ToolError):
+            for side, state in before.items():
+                self.side(side).db, self.side(side).memory = state.db, state.memory
+            raise
+
     def invoke(self, side: Side, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         """Run a tool for ``side`` without syncing, and record it when it is a write.
 
@@ -116,17 +134,22 @@ class GoldReplay:
     actions: tuple[RecordedAction, ...]
 
 
-def replay_reference(scenario: Scenario, start: DualState | None = None) -> GoldReplay:
-    """Run the scenario's reference actions on its initial state, with a sync after each.
+def replay_reference(
+    scenario: Scenario, start: DualState | None = None, events: Sequence[WorldEvent] | None = None
+) -> GoldReplay:
+    """Run the scenario's reference actions and world events on its initial state, with a sync after each.
 
-    ``start`` is that state when it is already at hand (it is changed in place); otherwise it is built.
+    ``start`` is that state when it is already at hand (it is changed in place); otherwise it is built. ``events`` are
+    those that happened; all of the scenario's, unless given.
 
     Raises:
         ScenarioError: the scenario is broken: a step is unknown, or a tool refused it.
     """
     dual = start if start is not None else DualState.for_scenario(scenario)
     actions: list[RecordedAction] = []
+    due = list(scenario.world_events if events is None else events)
     for step in scenario.reference_actions:
+        _happen(scenario, dual, [event for event in due if event.before == step.action_id])
         try:
             outcome = dual.invoke(step.side, step.name, step.arguments)
         except RegistryError as error:
@@ -139,4 +162,14 @@ def replay_reference(scenario: Scenario, start: DualState | None = None) -> Gold
             dual.sync()
         except ToolError as error:
             raise ScenarioError(f"{scenario.name}: sync after {step.action_id} failed: {error}") from error
+    _happen(scenario, dual, [event for event in due if not event.before])
     return GoldReplay(dual, tuple(actions))
+
+
+def _happen(scenario: Scenario, dual: DualState, events: Sequence[WorldEvent]) -> None:
+    for event in events:
+        try:
+            dual.happen(event.kind, event.data)
+            dual.sync()
+        except (RegistryError, ToolError) as error:
+            raise ScenarioError(f"{scenario.name}: world event {event.kind}: {error}") from error

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duologue.errors import InitializationFailed, MalformedRequest, RegistryError, ToolError
-from duologue.protocol.bodies import DeltaBody, InitializationBody, ReleaseBody, SummaryBody
+from duologue.protocol.bodies import DeltaBody, EventBody, InitializationBody, ReleaseBody, SummaryBody
 from duologue.protocol.replies import Report, report_fields
 from duologue.records.action import InitAction, RecordedAction, Side
 from duologue.registry import DEFAULT_DOMAIN, load_domain
@@ -25,6 +25,7 @@ from duologue.toolkit.ledger import Ledger
 from duologue.toolkit.results import error_value, normalized
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, apply_dotted_delta
 from duologue.toolkit.tool import Tool, find_tool
+from duologue.toolkit.world import apply_world_event
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +94,8 @@ class SideHost:
                     return report_fields(self.initialize(InitializationBody.read(kind, fields)))
                 case "apply_sync_delta":
                     return report_fields(self.apply_delta(DeltaBody.read(kind, fields)))
+                case "apply_event":
+                    return report_fields(self.apply_event(EventBody.read(kind, fields)))
                 case "get_scenario_summary":
                     return self.summarize(SummaryBody.read(kind, fields))
         except MalformedRequest as error:
@@ -129,6 +132,16 @@ class SideHost:
             logger.exception("a delta could not be applied")
             self._restore(before)
             return self.report([f"{type(error).__name__}: {error}"])
+        return self.report([])
+
+    def apply_event(self, body: EventBody) -> Report:
+        """Let a world event change the state, or report why not; then nothing has changed."""
+        if body.epoch is not None and body.epoch != self.ledger.epoch:
+            return self.report([f"event of epoch {body.epoch!r}, but this side is in epoch {self.ledger.epoch!r}"])
+        try:
+            apply_world_event(self.state, body.side, body.kind, body.data)
+        except (RegistryError, ToolError) as error:
+            return self.report([describe(error)])
         return self.report([])
 
     def perform(self, name: str, arguments: Mapping[str, Any]) -> Performed:

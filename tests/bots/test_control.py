@@ -26,6 +26,7 @@ async def test_the_handshake_says_what_the_bot_is(start_bot):
         "tool_calling": True,
         "barrier": True,
         "forwards_tools": True,
+        "world_events": True,
         "brain": "reference",
         "stt": "whisper:bundled",
         "plan": True,
