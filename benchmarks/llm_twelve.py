@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from repeatability import ROOT, Attempt, events_digest, read_scenarios
+from repeatability import ROOT, StoredAttempt, events_digest, read_scenarios
 
 from duologue.runner.build import build_scenarios
 from duologue.runner.settings import Selection
 from duologue.testing.model_brains import BrainModels, scripts_by_epoch
-from duologue.testing.model_script import Fault, parse_fault
+from duologue.testing.model_script import ModelFault, parse_fault
 from duologue.testing.openai_server import ModelServer
 
 MODELS = {"agent": "reference", "user": "scripted_user"}
@@ -46,7 +46,7 @@ def write_configs(folder: Path, url: str, llm: dict[str, Any]) -> list[str]:
     return flags
 
 
-def run(names: list[str], folder: Path, flags: list[str]) -> tuple[dict[str, Attempt], dict[str, Any], float]:
+def run(names: list[str], folder: Path, flags: list[str]) -> tuple[dict[str, StoredAttempt], dict[str, Any], float]:
     """Run ``names`` and return attempts by name, summed tokens by side, and wall seconds."""
     command = [sys.executable, str(ROOT / "run_evaluation.py"), "--launch", "--quiet", *flags]
     started = time.perf_counter()  # noqa: TID251 - a benchmark reports wall time
@@ -59,14 +59,14 @@ def run(names: list[str], folder: Path, flags: list[str]) -> tuple[dict[str, Att
     )
     took_s = time.perf_counter() - started  # noqa: TID251
     run_dir = next(folder.glob("eval_*"))
-    attempts: dict[str, Attempt] = {}
+    attempts: dict[str, StoredAttempt] = {}
     tokens = {side: {"n_calls": 0, "prompt": 0, "completion": 0} for side in MODELS}
     for name in names:
         result = json.loads((run_dir / name / "result.json").read_text(encoding="utf-8"))
         wav = (run_dir / name / "conversation_log.wav").read_bytes()
         recording = hashlib.sha256(wav).hexdigest()
         events = events_digest(run_dir / name / "trace.jsonl")
-        attempts[name] = Attempt(result["outcome"]["kind"], recording, events, (len(wav) - 44) / 4 / 16000)
+        attempts[name] = StoredAttempt(result["outcome"]["kind"], recording, events, (len(wav) - 44) / 4 / 16000)
         for side, use in result["tokens"].items():
             for key in tokens[side]:
                 tokens[side][key] += use[key]
@@ -88,9 +88,9 @@ def main() -> int:
     parser.add_argument("--charge", default="fixed:400", help="media time of each reply (default %(default)s)")
     parser.add_argument("--fault", action="append", default=[], type=parse_fault)
     args = parser.parse_args()
-    names, faults = read_scenarios(args.scenarios), list[Fault](args.fault)
+    names, faults = read_scenarios(args.scenarios), list[ModelFault](args.fault)
     scripts = scripts_by_epoch(build_scenarios(Selection(names=tuple(names))))
-    is_good, first = True, dict[str, Attempt]()
+    is_good, first = True, dict[str, StoredAttempt]()
     with tempfile.TemporaryDirectory() as scratch:
         for number in range(1, args.runs + 1):
             folder = Path(scratch) / f"run_{number}"

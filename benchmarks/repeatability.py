@@ -32,7 +32,7 @@ WALL_FIELDS = ("utc_started", "wall_ms", "run_id")
 
 
 @dataclass(frozen=True)
-class Attempt:
+class StoredAttempt:
     """What one stored scenario folder holds. Digests are hex SHA-256; ``media_s`` is the call's length in seconds."""
 
     outcome: str
@@ -61,7 +61,7 @@ def events_digest(trace: Path) -> str:
     return digest.hexdigest()
 
 
-def run(names: list[str], llm: dict[str, Any], folder: Path) -> tuple[dict[str, Attempt], float]:
+def run(names: list[str], llm: dict[str, Any], folder: Path) -> tuple[dict[str, StoredAttempt], float]:
     """Run ``names`` with an agent whose ``llm`` section is given; return attempts by name and wall seconds."""
     config = yaml.safe_load((ROOT / "server_configs" / "agent.yaml").read_text(encoding="utf-8"))
     config["llm"] = llm
@@ -76,7 +76,7 @@ def run(names: list[str], llm: dict[str, Any], folder: Path) -> tuple[dict[str, 
     for name in names:
         result = json.loads((run_dir / name / "result.json").read_text(encoding="utf-8"))
         wav = (run_dir / name / "conversation_log.wav").read_bytes()
-        attempts[name] = Attempt(
+        attempts[name] = StoredAttempt(
             result["outcome"]["kind"],
             hashlib.sha256(wav).hexdigest(),
             events_digest(run_dir / name / "trace.jsonl"),
@@ -94,7 +94,7 @@ def main() -> int:
     args = parser.parse_args()
     names, is_good = read_scenarios(args.scenarios), True
     with tempfile.TemporaryDirectory() as scratch:
-        first: dict[str, Attempt] = {}
+        first: dict[str, StoredAttempt] = {}
         for number in range(args.runs if args.only != "baselines" else 0):
             folder = Path(scratch) / f"reference_{number}"
             folder.mkdir()

@@ -85,3 +85,12 @@ def test_no_module_of_the_engine_names_a_suite_domain() -> None:
     assert len(files) > 200
     named = [path for path in files if re.search(r"voiceagentbench|\bvab\b", path.read_text("utf-8"), re.IGNORECASE)]
     assert named == []
+
+
+def test_no_public_class_of_the_engine_has_the_name_of_another():
+    owners: dict[str, list[str]] = {}
+    for path in sorted(ENGINE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                owners.setdefault(node.name, []).append(path.relative_to(ENGINE).as_posix())
+    assert {name: paths for name, paths in owners.items() if len(paths) > 1} == {}

@@ -12,7 +12,7 @@ from duologue.bridge.call_log import CallLog
 from duologue.bridge.conversation import Conversation, stop_reason_of
 from duologue.bridge.ending import final_state, pull_both
 from duologue.bridge.frozen_caller import FrozenCaller, Recording
-from duologue.bridge.party import Attempt, build_party
+from duologue.bridge.party import CallContext, build_party
 from duologue.bridge.peer import Peer
 from duologue.bridge.preparation import connect_both, prepare
 from duologue.bridge.reconcile import Reconciler
@@ -69,7 +69,7 @@ class Call:
         self._caller = _frozen_caller(utterances, settings) if utterances else None
         held = peers or {}
         parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
-        self._attempt = Attempt(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
+        self._attempt = CallContext(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
         self._shadows: Reconciler | None = None
         self._conversation: Conversation | None = None
         self._recording: RecordingWriter | None = None

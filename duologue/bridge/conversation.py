@@ -14,7 +14,7 @@ from duologue.bridge.connection import Inbound, TickReply
 from duologue.bridge.exit_drain import BotActivity, CallEnd
 from duologue.bridge.foreign_tools import ForeignTools, ToolRequest, parse_tool_call
 from duologue.bridge.frozen_caller import FrozenCaller
-from duologue.bridge.party import Attempt, Party
+from duologue.bridge.party import CallContext, Party
 from duologue.bridge.realtime import RealtimeConnection
 from duologue.bridge.realtime_pacing import Pacer
 from duologue.bridge.realtime_work import BackgroundWork, Job
@@ -36,7 +36,7 @@ class Conversation:
 
     def __init__(
         self,
-        attempt: Attempt,
+        attempt: CallContext,
         shadows: Reconciler,
         recording: RecordingWriter,
         caller: FrozenCaller | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from duologue.bridge.party import Attempt
+from duologue.bridge.party import CallContext
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.state_sync import StateSync
 from duologue.errors import BotError, ProtocolViolation, ReconcileFailed
@@ -17,7 +17,7 @@ from duologue.records.outcome import Cause
 from duologue.state.canonical import contract_hash
 
 
-async def pull_both(attempt: Attempt, shadows: Reconciler) -> None:
+async def pull_both(attempt: CallContext, shadows: Reconciler) -> None:
     """Pull from every bot that still answers; whatever is missing or differs becomes a fault."""
     had_fault = attempt.log.has_fatal_fault
     for side in attempt.sides:
@@ -35,7 +35,7 @@ def final_state(shadows: Reconciler) -> FinalState:
     return FinalState(agent_db=agent.db, user_db=user.db, agent_digest=agent.digest(), user_digest=user.digest())
 
 
-async def _pull_context(attempt: Attempt, side: Side) -> None:
+async def _pull_context(attempt: CallContext, side: Side) -> None:
     request = messages.get_context_history()
     try:
         request_id, d = await attempt.party(side).connection.request(request, attempt.settings.request_timeout_s)
@@ -53,7 +53,7 @@ def _parsed_context(side: Side, request_id: str, d: Any) -> list[Any]:
         raise ProtocolViolation(f"the {side} bot's context: {error}", side=side, request_id=request_id) from error
 
 
-async def _pull_summary(attempt: Attempt, shadows: Reconciler, side: Side, *, compare: bool) -> None:
+async def _pull_summary(attempt: CallContext, shadows: Reconciler, side: Side, *, compare: bool) -> None:
     request = messages.get_scenario_summary(include_db=bool(attempt.scenario.db_state_assertions))
     try:
         request_id, d = await attempt.party(side).connection.request(request, attempt.settings.request_timeout_s)
@@ -74,7 +74,7 @@ async def _pull_summary(attempt: Attempt, shadows: Reconciler, side: Side, *, co
         _compare(attempt, shadows, side, summary)
 
 
-def _own_summary(attempt: Attempt, shadows: Reconciler, side: Side) -> SummaryPulled:
+def _own_summary(attempt: CallContext, shadows: Reconciler, side: Side) -> SummaryPulled:
     """Return what the harness knows of a side whose database is its own."""
     state = shadows.dual.side(side)
     actions = [action.model_dump(mode="json", exclude_none=True) for action in shadows.streams[side]]
@@ -94,7 +94,7 @@ def _parsed_summary(side: Side, request_id: str, d: Any) -> Summary:
         raise ProtocolViolation(f"the {side} bot's summary: {error}", side=side, request_id=request_id) from error
 
 
-def _compare(attempt: Attempt, shadows: Reconciler, side: Side, summary: Summary) -> None:
+def _compare(attempt: CallContext, shadows: Reconciler, side: Side, summary: Summary) -> None:
     problem = shadows.log_problem(side, summary.actions)
     if not StateSync(attempt, shadows).check(side, summary.digest):
         problem = problem or f"the {side} bot's database differs from its shadow at the end of the call"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duologue.bridge.party import Attempt
+from duologue.bridge.party import CallContext
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.state_sync import StateSync
 from duologue.errors import MalformedRequest, ProtocolViolation
@@ -71,7 +71,7 @@ class ForeignTools:
         sync: carries writes over to the other side.
     """
 
-    def __init__(self, attempt: Attempt, shadows: Reconciler, sync: StateSync) -> None:
+    def __init__(self, attempt: CallContext, shadows: Reconciler, sync: StateSync) -> None:
         self._attempt = attempt
         self._shadows = shadows
         self._sync = sync

@@ -48,7 +48,7 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CallContext:
     """Everything that the phases of one call share. A caller that is recorded has no party."""
 
     scenario: Scenario

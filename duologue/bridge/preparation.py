@@ -8,7 +8,7 @@ from typing import Any
 
 from duologue.bridge.connection import lockstep_problem
 from duologue.bridge.foreign_tools import tool_schemas
-from duologue.bridge.party import Attempt, on_sides
+from duologue.bridge.party import CallContext, on_sides
 from duologue.bridge.reconcile import Reconciler, build_reconciler, initial_payload
 from duologue.bridge.state_sync import StateSync
 from duologue.errors import BotTimeout, InitializationFailed, ProtocolViolation, ReconcileFailed
@@ -24,7 +24,7 @@ PREPARE_ORDER = (Side.USER, Side.AGENT)
 INITIALIZE_ORDER = (Side.AGENT, Side.USER)
 
 
-async def connect_both(attempt: Attempt) -> None:
+async def connect_both(attempt: CallContext) -> None:
     """Connect, shake hands and check what the bots can do.
 
     Raises:
@@ -45,7 +45,7 @@ async def connect_both(attempt: Attempt) -> None:
         _check_capabilities(attempt, side)
 
 
-async def prepare(attempt: Attempt) -> Reconciler:
+async def prepare(attempt: CallContext) -> Reconciler:
     """Initialize the bots, sync them and read everything back; return the shadows.
 
     Raises:
@@ -78,7 +78,7 @@ async def prepare(attempt: Attempt) -> Reconciler:
     return shadows
 
 
-def _present(attempt: Attempt, order: Sequence[Side]) -> list[Side]:
+def _present(attempt: CallContext, order: Sequence[Side]) -> list[Side]:
     return [side for side in order if side in attempt.sides]
 
 
@@ -87,7 +87,7 @@ def prompt_digest(prompt: str) -> str:
     return hashlib.sha256(prompt.encode("utf-8")).hexdigest()
 
 
-def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
+def scenario_payload(attempt: CallContext, side: Side) -> dict[str, Any]:
     """Return what a bot's brain may know of the scenario: the caller's facts; the agent's, and the plan, for an oracle.
 
     The agent's facts can give the solution away, so that a system under test is not sent them.
@@ -111,7 +111,7 @@ def scenario_payload(attempt: Attempt, side: Side) -> dict[str, Any]:
     return payload
 
 
-def _check_capabilities(attempt: Attempt, side: Side) -> None:
+def _check_capabilities(attempt: CallContext, side: Side) -> None:
     about, url = attempt.party(side).about, redact_url(attempt.settings.url(side))
     if not attempt.settings.is_realtime and (problem := lockstep_problem(side, url, about)):
         raise ProtocolViolation(problem, side=side)
@@ -129,19 +129,19 @@ def _check_capabilities(attempt: Attempt, side: Side) -> None:
         )
 
 
-def _prompt_request(attempt: Attempt, side: Side) -> ControlRequest:
+def _prompt_request(attempt: CallContext, side: Side) -> ControlRequest:
     spec = attempt.scenario.side(side)
     payload = scenario_payload(attempt, side)
     schemas = None if attempt.party(side).hosts_tools else tool_schemas(attempt.scenario, side)
     return messages.update_system_prompt(spec.prompt, spec.resources.tools, attempt.scenario.domain, payload, schemas)
 
 
-def _hosting(attempt: Attempt, order: Sequence[Side]) -> list[Side]:
+def _hosting(attempt: CallContext, order: Sequence[Side]) -> list[Side]:
     """Return the bots that have their database themselves."""
     return [side for side in _present(attempt, order) if attempt.party(side).hosts_tools]
 
 
-def _take_over(attempt: Attempt, shadows: Reconciler, side: Side) -> None:
+def _take_over(attempt: CallContext, shadows: Reconciler, side: Side) -> None:
     """Log the initial state of a side whose database is the harness's own: nothing in it is reported by the bot."""
     spec = attempt.scenario.side(side)
     attempt.log.write(
@@ -155,7 +155,7 @@ def _take_over(attempt: Attempt, shadows: Reconciler, side: Side) -> None:
     )
 
 
-async def _flag(attempt: Attempt, side: Side, control: ControlRequest) -> None:
+async def _flag(attempt: CallContext, side: Side, control: ControlRequest) -> None:
     d = await _request(attempt, side, control)
     try:
         is_done = parse_flag(d)
@@ -165,7 +165,7 @@ async def _flag(attempt: Attempt, side: Side, control: ControlRequest) -> None:
         raise InitializationFailed(f"the {side} bot refused {control.t}{_last_error(attempt, side, control.t)}")
 
 
-async def _initialize(attempt: Attempt, side: Side, full: dict[str, Any] | None) -> Report:
+async def _initialize(attempt: CallContext, side: Side, full: dict[str, Any] | None) -> Report:
     shared, actions = initial_payload(attempt.scenario, side, full)
     d = await _request(attempt, side, messages.apply_initialization(attempt.scenario.domain, shared, actions))
     try:
@@ -190,7 +190,7 @@ def _check_initial_digest(shadows: Reconciler, side: Side, report: Report, expec
         )
 
 
-async def _read_back(attempt: Attempt, shadows: Reconciler, side: Side) -> None:
+async def _read_back(attempt: CallContext, shadows: Reconciler, side: Side) -> None:
     d = await _request(attempt, side, messages.get_scenario_summary(include_db=False))
     try:
         summary = parse_summary(d)
@@ -212,7 +212,7 @@ async def _read_back(attempt: Attempt, shadows: Reconciler, side: Side) -> None:
 
 
 def _check_read_back(
-    attempt: Attempt, shadows: Reconciler, side: Side, summary: Summary, expected: tuple[str, tuple[str, ...]]
+    attempt: CallContext, shadows: Reconciler, side: Side, summary: Summary, expected: tuple[str, tuple[str, ...]]
 ) -> None:
     expected_prompt, expected_tools = expected
     if summary.actions:
@@ -236,7 +236,7 @@ def _check_read_back(
             )
 
 
-async def _request(attempt: Attempt, side: Side, control: ControlRequest) -> Any:
+async def _request(attempt: CallContext, side: Side, control: ControlRequest) -> Any:
     try:
         _, d = await attempt.party(side).connection.request(control, attempt.settings.init_timeout_s)
     except (BotTimeout, ProtocolViolation) as error:
@@ -246,7 +246,7 @@ async def _request(attempt: Attempt, side: Side, control: ControlRequest) -> Any
     return d
 
 
-def _last_error(attempt: Attempt, side: Side, request: str) -> str:
+def _last_error(attempt: CallContext, side: Side, request: str) -> str:
     for item in reversed(attempt.party(side).connection.queued()):
         if isinstance(item, RtviMessage) and isinstance(item.data, dict) and item.data.get("type") == "bot-error":
             return f": {str(item.data.get('message')).removeprefix(f'{request}: ')}"

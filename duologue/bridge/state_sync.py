@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from duologue.bridge.party import Attempt
+from duologue.bridge.party import CallContext
 from duologue.bridge.reconcile import Reconciler, Write
 from duologue.errors import BotError, BotTimeout, ProtocolViolation, ReconcileFailed
 from duologue.protocol import messages
@@ -20,7 +20,7 @@ from duologue.toolkit.rules import Deltas
 class StateSync:
     """Keeps both bots equal to their shadows, between grants."""
 
-    def __init__(self, attempt: Attempt, reconciler: Reconciler) -> None:
+    def __init__(self, attempt: CallContext, reconciler: Reconciler) -> None:
         self._attempt = attempt
         self._shadows = reconciler
 

@@ -97,7 +97,7 @@ class UnplacedText(Record):
     text: str
 
 
-class Conversation(Record):
+class ConversationFigures(Record):
     """What was said, by whom and when. Times are media milliseconds."""
 
     turns: tuple[Turn, ...] = ()
@@ -167,7 +167,7 @@ class ScenarioResult(Record):
     insufficient_agent_turns: bool = False
     media_ms: int = 0
     wall_ms: int = 0
-    conversation: Conversation = Conversation()
+    conversation: ConversationFigures = ConversationFigures()
     tokens: dict[Side, TokenUse] = Field(default_factory=dict)
     expected: ExpectedEnd = ExpectedEnd()
     evidence: dict[Side, EvidenceSource] = Field(default_factory=dict)

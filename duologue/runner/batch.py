@@ -9,9 +9,9 @@ from pathlib import Path
 
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
+from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.folders import folder_names, trial_folder
 from duologue.runner.rescoring import rebuild_run_files
-from duologue.runner.scenario import Attempt, AttemptRunner
 
 logger = logging.getLogger(__name__)
 

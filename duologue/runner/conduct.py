@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from duologue.clock import Clock
 from duologue.records.action import Side
+from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
 from duologue.runner.build import needed_bots
 from duologue.runner.launch import launched_bots
 from duologue.runner.observer import RunObserver
 from duologue.runner.preflight import check_bots
-from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import AdapterSettings, RunSettings
 from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
 from duologue.runner.utterances import SPEECH_CACHE, build_speaker

@@ -15,10 +15,10 @@ from duologue.records.action import Side
 from duologue.records.event import Event
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
+from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
 from duologue.runner.launch import LaunchedBots, launched_bots
 from duologue.runner.observer import RunObserver
-from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import RunSettings
 from duologue.talk.desk import Desk
 from duologue.talk.server import TalkServer

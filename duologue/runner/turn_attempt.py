@@ -32,7 +32,7 @@ from duologue.records.event import (
 )
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import FrozenUtterance, Scenario
-from duologue.runner.scenario import Attempt, AttemptRunner, _AttemptLog
+from duologue.runner.attempt import Attempt, AttemptRunner, _AttemptLog
 from duologue.speech.transcriber import Transcriber, transcribe_utterance
 from duologue.speech.utterances import Speaker, utterance_audio
 from duologue.toolkit.dual_state import DualState

@@ -12,7 +12,7 @@ from duologue.audio.edges import SpeechSegment, speech_segments
 from duologue.audio.recording import read_recording
 from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, Interrupted, SpokenText, ToolCalled
-from duologue.records.result import Conversation, Interruption, Overlap, Turn
+from duologue.records.result import ConversationFigures, Interruption, Overlap, Turn
 from duologue.scoring.latency import measure_latency
 from duologue.scoring.transcript import Span, place_words
 from duologue.trace.reader import Trace
@@ -43,7 +43,7 @@ def load_segments(audio: Path) -> Segments:
     }
 
 
-def build_conversation(trace: Trace, segments: Segments | None) -> Conversation:
+def build_conversation(trace: Trace, segments: Segments | None) -> ConversationFigures:
     """Return what was said and when; ``segments`` None means that there is no recording."""
     words = trace.of(SpokenText)
     if segments is None:
@@ -55,7 +55,7 @@ def build_conversation(trace: Trace, segments: Segments | None) -> Conversation:
     turns = tuple(
         Turn(side=span.side, start_ms=span.start_ms, end_ms=span.end_ms, text=span.text, cut=span.cut) for span in spans
     )
-    return Conversation(
+    return ConversationFigures(
         turns=turns,
         overlaps=_overlaps(segments) if segments is not None else (),
         interruptions=tuple(interruptions),

@@ -51,7 +51,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AgentAnswer:
     """What the agent does next; ``raw`` with ``status`` replaces the whole reply."""
 
     text: str = ""
@@ -60,7 +60,7 @@ class Answer:
     raw: str | None = None
 
 
-Script = Callable[[Asked], Answer]
+Script = Callable[[Asked], AgentAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class AgentDouble:
         port: 0 takes a free one.
     """
 
-    script: Script = lambda asked: Answer("Done.")
+    script: Script = lambda asked: AgentAnswer("Done.")
     hear: Callable[[Upload], str | tuple[int, str]] = lambda upload: "hello"
     port: int = 0
     asked: list[Asked] = field(default_factory=list)
@@ -112,7 +112,7 @@ class AgentDouble:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def _answer(self, asked: Asked) -> tuple[Answer, list[tuple[str, str, str]]]:
+    def _answer(self, asked: Asked) -> tuple[AgentAnswer, list[tuple[str, str, str]]]:
         self.asked.append(asked)
         answer = self.script(asked)
         number = len(self.asked)
@@ -123,7 +123,7 @@ class AgentDouble:
         return answer, calls
 
     async def _eliza(self, request: web.Request) -> web.Response:
-        """Answer with every call twice, as captured action and as tool call: an adapter has to see that."""
+        """AgentAnswer with every call twice, as captured action and as tool call: an adapter has to see that."""
         body = await request.json()
         context = body["context"]
         tools = [_function(entry)["name"] for entry in context["tools"]]
@@ -184,7 +184,7 @@ def _asked(
     return Asked(adapter, task_id, session_id, messages, tools, body, authorization)
 
 
-def _reply(answer: Answer, body: Message) -> web.Response:
+def _reply(answer: AgentAnswer, body: Message) -> web.Response:
     if answer.raw is not None:
         return web.Response(status=answer.status, text=answer.raw, content_type="application/json")
     return web.json_response(body, status=answer.status)
@@ -226,13 +226,13 @@ def brain_script(domain: str, kind: str, options: CatalogueOptions | None = None
     payloads = {scenario.task_id: scenario_payload(scenario, Side.AGENT) for scenario in scenarios}
     brains: dict[str, Brain] = {}
 
-    def answer(asked: Asked) -> Answer:
+    def answer(asked: Asked) -> AgentAnswer:
         if asked.task_id not in payloads:
-            return Answer(status=404, raw=json.dumps({"error": f"no task {asked.task_id!r} in {domain}"}))
+            return AgentAnswer(status=404, raw=json.dumps({"error": f"no task {asked.task_id!r} in {domain}"}))
         if asked.task_id not in brains:
             brains[asked.task_id] = build_brain(kind, payloads[asked.task_id], {})
         reply = brains[asked.task_id].decide(asked.messages, asked.tools)
-        return Answer(reply.text, tuple((call.name, call.arguments) for call in reply.calls))
+        return AgentAnswer(reply.text, tuple((call.name, call.arguments) for call in reply.calls))
 
     return answer
 

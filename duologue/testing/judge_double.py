@@ -13,7 +13,7 @@ from aiohttp import web
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JudgeStep:
     """What happens to one request.
 
     Args:
@@ -33,14 +33,14 @@ class Step:
     retry_after: str | None = None
 
 
-def graded(score: float, *, claims: Sequence[bool] = (), reason: str = "It says so.") -> Step:
+def graded(score: float, *, claims: Sequence[bool] = (), reason: str = "It says so.") -> JudgeStep:
     """Return a valid reply with this score and these verdicts on statements."""
     reply: dict[str, Any] = {"score": score, "reason": reason}
     if claims:
         reply["nl_assertion_verdicts"] = [
             {"index": index, "passed": passed, "reason": reason} for index, passed in enumerate(claims, start=1)
         ]
-    return Step(json.dumps(reply))
+    return JudgeStep(json.dumps(reply))
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class JudgeDouble:
     The steps are taken in order; the last one is repeated for every further request.
     """
 
-    steps: list[Step]
+    steps: list[JudgeStep]
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -92,7 +92,7 @@ async def _cut(request: web.Request, text: str) -> web.StreamResponse:
 
 
 @asynccontextmanager
-async def judge_double(*steps: Step) -> AsyncIterator[JudgeDouble]:
+async def judge_double(*steps: JudgeStep) -> AsyncIterator[JudgeDouble]:
     """Serve ``steps`` on a free port of loopback while the context lasts."""
     double = JudgeDouble(list(steps))
     app = web.Application()

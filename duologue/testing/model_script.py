@@ -69,7 +69,7 @@ _FAULT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ModelFault:
     """A fault of the requests ``first`` to ``first + times - 1`` of a model; of every model when it names none.
 
     ``seconds`` is the ``Retry-After`` of a 429, and the wait before the first token of a slow reply. A malformed call
@@ -89,7 +89,7 @@ class Fault:
         return self.first <= request.number < self.first + self.times
 
 
-def parse_fault(text: str) -> Fault:
+def parse_fault(text: str) -> ModelFault:
     """Return the fault in ``KIND[=SECONDS]@REQUEST[xTIMES][/MODEL]``, for example ``429=0.1@3x2/reference``.
 
     Raises:
@@ -99,7 +99,9 @@ def parse_fault(text: str) -> Fault:
     if found is None:
         raise ValueError(f"{text!r} is not KIND[=SECONDS]@REQUEST[xTIMES][/MODEL] with KIND of {', '.join(FaultKind)}")
     seconds = float(found["seconds"]) if found["seconds"] else None
-    return Fault(FaultKind(found["kind"]), int(found["first"]), int(found["times"] or 1), seconds, found["model"] or "")
+    return ModelFault(
+        FaultKind(found["kind"]), int(found["first"]), int(found["times"] or 1), seconds, found["model"] or ""
+    )
 
 
 def scripted(replies: Sequence[ModelReply]) -> Answer:

@@ -29,9 +29,9 @@ from duologue.testing.model_brains import BrainModels, scripts_by_epoch
 from duologue.testing.model_script import (
     Answer,
     ChatRequest,
-    Fault,
     FaultKind,
     ModelCall,
+    ModelFault,
     ModelReply,
     parse_fault,
     spoiled,
@@ -57,7 +57,7 @@ class ModelServer:
     """
 
     answer: Answer
-    faults: Sequence[Fault] = ()
+    faults: Sequence[ModelFault] = ()
     api_key: str = ""
     first_token_s: float = 0.0
     chunk_chars: int = 7

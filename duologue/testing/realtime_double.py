@@ -37,7 +37,7 @@ _START_WINDOWS = 5
 Event = dict[str, Any]
 
 
-class Brain(Protocol):
+class RealtimeBrain(Protocol):
     """Decides the server's next words and calls."""
 
     def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
@@ -56,10 +56,15 @@ class RealtimeDouble:
     """
 
     def __init__(
-        self, brain: Brain, *, hear: Callable[[bytes], str], speak: Callable[[str], bytes], key: str = "test-key"
+        self,
+        brain: RealtimeBrain,
+        *,
+        hear: Callable[[bytes], str],
+        speak: Callable[[str], bytes],
+        key: str = "test-key",
     ) -> None:
         self.brain, self.hear, self.speak = brain, hear, speak
-        self.conversations: list[Conversation] = []
+        self.conversations: list[ServedConversation] = []
         self._key = key
 
     @contextlib.asynccontextmanager
@@ -76,12 +81,12 @@ class RealtimeDouble:
         return None
 
     async def _converse(self, connection: ServerConnection) -> None:
-        conversation = Conversation(self, connection)
+        conversation = ServedConversation(self, connection)
         self.conversations.append(conversation)
         await conversation.run()
 
 
-class Conversation:
+class ServedConversation:
     """One connection: its session, its items, its audio buffer and at most one reply at a time."""
 
     def __init__(self, server: RealtimeDouble, connection: ServerConnection) -> None:

@@ -60,7 +60,7 @@ _UTC = "2025-02-25T12:08:00Z"
 
 
 @dataclass(slots=True)
-class Party:
+class TextSide:
     """One side of a text call: its brain, its chat messages, its tools."""
 
     side: Side
@@ -93,7 +93,7 @@ class TextCall:
         self.epoch = f"text-{seed}"
         self.dual = DualState.for_scenario(scenario, epoch=self.epoch)
         self.parties = {
-            side: Party(side, brain, scenario.side(side).prompt, sorted(scenario.side(side).resources.tools))
+            side: TextSide(side, brain, scenario.side(side).prompt, sorted(scenario.side(side).resources.tools))
             for side, brain in ((Side.AGENT, agent), (Side.USER, user))
         }
         self._world = deque(scenario.world_events)
@@ -165,7 +165,7 @@ class TextCall:
             self._add(DomainEvent(domain=self.scenario.domain, kind=event.kind, data=event.data))
             self._sync()
 
-    def _take_turn(self, party: Party) -> tuple[str, bool]:
+    def _take_turn(self, party: TextSide) -> tuple[str, bool]:
         said: list[str] = []
         for _ in range(MAX_CALLS_IN_A_ROW):
             reply = party.brain.decide([dict(message) for message in party.messages], list(party.tools))
@@ -178,7 +178,7 @@ class TextCall:
                 return " ".join(said), False
         raise ScenarioError(f"{self.scenario.name}: the {party.side} brain calls tools without end")
 
-    def _say(self, party: Party, text: str) -> str:
+    def _say(self, party: TextSide, text: str) -> str:
         words = text.split()
         if self._noise.cut and len(words) > 3 and self._chance.random() < self._noise.cut:
             text = " ".join(words[: self._chance.randrange(1, len(words) - 1)])
@@ -187,7 +187,7 @@ class TextCall:
         self._add(SpokenText(side=party.side, text=text))
         return text
 
-    def _deliver(self, said: str, listener: Party) -> None:
+    def _deliver(self, said: str, listener: TextSide) -> None:
         heard = garble(said, self._noise, self._chance)
         words = heard.split()
         pieces = [heard]
@@ -199,7 +199,7 @@ class TextCall:
                 self._add(HeardText(side=listener.side, text=piece))
                 listener.hear(piece)
 
-    def _use_tool(self, party: Party, call: BrainCall) -> bool:
+    def _use_tool(self, party: TextSide, call: BrainCall) -> bool:
         party.calls += 1
         call_id = f"{party.side}-{party.calls}"
         self._add(ToolCalled(side=party.side, call_id=call_id, name=call.name, arguments=call.arguments))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from duologue.bots.brains.openai import TOO_MANY_ROUNDS
-from duologue.testing.model_script import Fault, FaultKind, ModelCall, ModelReply, scripted
+from duologue.testing.model_script import FaultKind, ModelCall, ModelFault, ModelReply, scripted
 from duologue.testing.openai_server import ModelServer
 from tests.bots.running_bot import scenario_start
 
@@ -165,7 +165,12 @@ async def test_a_seeded_charge_follows_the_attempt(start_bot, serve):
 
 
 @pytest.mark.parametrize(
-    "fault", [Fault(FaultKind.TOO_MANY, 1, seconds=0.05), Fault(FaultKind.SERVER_ERROR, 1), Fault(FaultKind.CUT, 1)]
+    "fault",
+    [
+        ModelFault(FaultKind.TOO_MANY, 1, seconds=0.05),
+        ModelFault(FaultKind.SERVER_ERROR, 1),
+        ModelFault(FaultKind.CUT, 1),
+    ],
 )
 async def test_a_passing_fault_is_outlived(start_bot, serve, fault):
     model = serve(DONE, DONE, faults=[fault])
@@ -177,10 +182,10 @@ async def test_a_passing_fault_is_outlived(start_bot, serve, fault):
 @pytest.mark.parametrize(
     ("fault", "requests", "said"),
     [
-        (Fault(FaultKind.TOO_MANY, 1, 9, seconds=0.05), 3, "after 3 requests: HTTP 429"),
-        (Fault(FaultKind.TOO_MANY, 1, 9, seconds=60.0), 1, "no reply: HTTP 429"),
-        (Fault(FaultKind.SERVER_ERROR, 1, 9), 3, "after 3 requests: HTTP 500"),
-        (Fault(FaultKind.HANG, 1, 9), 1, "no whole reply within 2 s (llm.request_timeout_s)"),
+        (ModelFault(FaultKind.TOO_MANY, 1, 9, seconds=0.05), 3, "after 3 requests: HTTP 429"),
+        (ModelFault(FaultKind.TOO_MANY, 1, 9, seconds=60.0), 1, "no reply: HTTP 429"),
+        (ModelFault(FaultKind.SERVER_ERROR, 1, 9), 3, "after 3 requests: HTTP 500"),
+        (ModelFault(FaultKind.HANG, 1, 9), 1, "no whole reply within 2 s (llm.request_timeout_s)"),
     ],
 )
 async def test_a_lasting_fault_ends_what_the_bot_can_do(start_bot, serve, fault, requests, said):
@@ -216,7 +221,7 @@ async def test_a_preflight_says_what_is_wrong_with_the_model(start_bot, serve):
 
 
 async def test_a_client_that_leaves_frees_a_session_waiting_for_the_model(start_bot, serve):
-    model = serve(faults=[Fault(FaultKind.HANG, 1)])
+    model = serve(faults=[ModelFault(FaultKind.HANG, 1)])
     bot = start_bot(llm=llm(model))
     async with call(bot):
         assert await asyncio.to_thread(model.asked.wait, 5)

@@ -18,8 +18,8 @@ from duologue.config import BotConfig, TtsConfig
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
+from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import Attempt, AttemptRunner
 from duologue.runner.settings import RunSettings
 from duologue.speech.spoken import SpokenUtterances
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME

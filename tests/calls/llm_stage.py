@@ -13,12 +13,12 @@ from duologue.config import BotConfig
 from duologue.records.event import Event
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
+from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import Attempt, AttemptRunner
 from duologue.runner.settings import RunSettings, Selection
 from duologue.testing.model_brains import BrainModels, scripts_by_epoch
-from duologue.testing.model_script import Fault, ModelReply
+from duologue.testing.model_script import ModelFault, ModelReply
 from duologue.testing.openai_server import ModelServer
 from duologue.trace.reader import Trace, load_trace
 from tests.bots.running_bot import RunningBot
@@ -56,7 +56,7 @@ async def play_with(folder: Path, models: Models, scenario: Scenario, bots: dict
 async def play(
     folder: Path,
     models: Models,
-    *faults: Fault,
+    *faults: ModelFault,
     retell: Callable[[ModelReply], ModelReply] = lambda reply: reply,
     **llm: object,
 ) -> Played:

@@ -7,8 +7,7 @@ import pytest
 from duologue.bots.services import Models
 from duologue.records.event import BotMessage, CallEnded, Fault, ToolReturned
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
-from duologue.testing.model_script import MISSING_TOOL, FaultKind, parse_fault
-from duologue.testing.model_script import Fault as ModelFault
+from duologue.testing.model_script import MISSING_TOOL, FaultKind, ModelFault, parse_fault
 from tests.calls.llm_stage import play
 
 pytestmark = [pytest.mark.socket, pytest.mark.speech]

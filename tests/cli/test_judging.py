@@ -16,7 +16,7 @@ from duologue.records.scenario import CatalogueOptions, SignalName
 from duologue.registry import load_domain
 from duologue.runner.rescoring import rebuild_run_files, rescore_folder
 from duologue.testing.builders import TraceBuilder
-from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
+from duologue.testing.judge_double import JudgeDouble, JudgeStep, graded, judge_double
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 
 pytestmark = pytest.mark.socket
@@ -30,7 +30,7 @@ def serve() -> Iterator[Serve]:
     """Judges that answer from a loop of their own, as the command line runs loops itself."""
     stops: list[Callable[[], None]] = []
 
-    def start(*steps: Step) -> JudgeDouble:
+    def start(*steps: JudgeStep) -> JudgeDouble:
         ready, found = threading.Event(), []
 
         async def run() -> None:
@@ -133,7 +133,7 @@ def test_another_judge_changes_only_judge_fields(run_dir: Path, serve: Serve) ->
 
 
 def test_judge_that_breaks_leaves_attempts_not_evaluable_and_can_be_asked_again(run_dir: Path, serve: Serve) -> None:
-    broken = serve(Step("no", status=401))
+    broken = serve(JudgeStep("no", status=401))
     assert run_rescore([str(run_dir), "--judge", spec(broken)]) == 0
     assert outcomes(run_dir) == [("not_evaluable", "judge")] * 2
     assert "401" in results(run_dir)[0]["outcome"]["detail"]
@@ -143,7 +143,7 @@ def test_judge_that_breaks_leaves_attempts_not_evaluable_and_can_be_asked_again(
 
 def test_key_is_in_no_file(run_dir: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-hidden")
-    double = serve(graded(1.0, claims=[True, True]), Step("bad key sk-hidden", status=401))
+    double = serve(graded(1.0, claims=[True, True]), JudgeStep("bad key sk-hidden", status=401))
     run_rescore([str(run_dir), "--judge", spec(double), "--judge-api-key-name", "MY_KEY"])
     assert double.headers[0]["Authorization"] == "Bearer sk-hidden"
     assert [name for name, data in contents(run_dir.parent).items() if b"sk-hidden" in data] == []

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from duologue.records.result import Conversation, Turn
+from duologue.records.result import ConversationFigures, Turn
 from duologue.reports.seglst import seglst
 from tests.reports.conftest import WriteCall
 from tests.scoring.shop import USER
@@ -19,6 +19,6 @@ def test_segments_have_the_shape_and_the_unshifted_ends(tmp_path: Path, write_ca
 
 
 def test_speech_without_words_is_marked(tmp_path: Path, write_call: WriteCall) -> None:
-    silent = Conversation(turns=(Turn(side=USER, start_ms=0, end_ms=250),))
+    silent = ConversationFigures(turns=(Turn(side=USER, start_ms=0, end_ms=250),))
     result = write_call(tmp_path).model_copy(update={"conversation": silent})
     assert seglst(result)[0]["words"] == "[INTERRUPTED]"

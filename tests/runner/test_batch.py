@@ -9,10 +9,10 @@ import pytest
 from duologue.clock import SystemClock
 from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.scenario import Scenario
+from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import RunSettings, Selection
 from duologue.trace.writer import TraceWriter
 

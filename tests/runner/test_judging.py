@@ -12,15 +12,15 @@ from duologue.records.action import Side
 from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario, SignalName
+from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.build import build_scenarios
 from duologue.runner.judging import JUDGE_RESULT, load_judge_result
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import Attempt, AttemptRunner
 from duologue.runner.settings import RunSettings, Selection
 from duologue.scoring.judge.client import build_judge
 from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.builders import TraceBuilder
-from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
+from duologue.testing.judge_double import JudgeDouble, JudgeStep, graded, judge_double
 
 pytestmark = pytest.mark.socket
 
@@ -77,7 +77,7 @@ async def test_judge_decides_after_the_call(tmp_path: Path, scenario: Scenario) 
 
 
 async def test_judge_that_breaks_costs_the_verdict_and_not_the_attempt(tmp_path: Path, scenario: Scenario) -> None:
-    async with judge_double(Step("prose")) as double:
+    async with judge_double(JudgeStep("prose")) as double:
         result = await judged(double, tmp_path / "a", scenario)
     assert (result.outcome.kind, result.outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.JUDGE)
     assert result.stop_reason is not None

@@ -23,13 +23,13 @@ from duologue.records.event import (
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.scenario import CatalogueOptions, FrozenUtterance
 from duologue.registry import load_domain
+from duologue.runner.attempt import Attempt
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import Attempt
 from duologue.runner.settings import RunSettings
 from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
 from duologue.speech.spoken import SpokenUtterances
 from duologue.speech.whisper import WhisperTranscriber
-from duologue.testing.agent_doubles import AgentDouble, Answer
+from duologue.testing.agent_doubles import AgentAnswer, AgentDouble
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.trace.reader import load_trace
 from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
@@ -101,10 +101,12 @@ def expected_calls(errands):
     def answer(asked):
         calls = errands[asked.task_id].grading["calls"]
         if asked.is_after_tools:
-            return Answer("Done.")
+            return AgentAnswer("Done.")
         due = calls[asked.user_turns - 1 : asked.user_turns]
         names = {name.replace(".", "_"): name for name in asked.tools} | {name: name for name in asked.tools}
-        return Answer("" if due else "I cannot do that.", tuple((names[name.replace(".", "_")], a) for name, a in due))
+        return AgentAnswer(
+            "" if due else "I cannot do that.", tuple((names[name.replace(".", "_")], a) for name, a in due)
+        )
 
     return answer
 

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from duologue.records.outcome import Cause, Outcome, OutcomeKind, Verdict
-from duologue.records.result import Conversation, LatencyReport, ResponseLatency, ScenarioResult
+from duologue.records.result import ConversationFigures, LatencyReport, ResponseLatency, ScenarioResult
 from duologue.scoring.aggregate import aggregate_results, rate_of, wilson_interval
 
 PASSED = Outcome(kind=OutcomeKind.PASSED)
@@ -84,7 +84,7 @@ def test_latencies_are_pooled_over_attempts() -> None:
             for value in values
         )
         report = LatencyReport(measured=True, responses=responses, early=1)
-        return result(name, PASSED, conversation=Conversation(latency=report))
+        return result(name, PASSED, conversation=ConversationFigures(latency=report))
 
     latency = aggregate_results([with_latency("a__1", 300, 100), with_latency("a__2", 200)]).overall.latency
     assert (latency.stats.count, latency.stats.p50_ms, latency.percentiles.p50_ms, latency.early) == (3, 200, 200, 2)

@@ -23,7 +23,7 @@ from duologue.scoring.judge.rounds import answer_rounds
 from duologue.scoring.judge.settings import JudgeSettings
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
-from duologue.testing.judge_double import Step, judge_double
+from duologue.testing.judge_double import JudgeStep, judge_double
 from duologue.toolkit.checks import CHECKS
 from duologue.toolkit.evidence import ScoringMode
 from duologue.trace.reader import Trace
@@ -121,7 +121,7 @@ def test_a_name_is_registered_once() -> None:
 @pytest.mark.parametrize(("wanted", "asked"), [(3, 3), (MAX_ROUNDS, MAX_ROUNDS), (MAX_ROUNDS + 1, MAX_ROUNDS)])
 async def test_a_check_asks_in_rounds_up_to_a_limit(wanted: int, asked: int) -> None:
     trace = call(scenario("asks_on", task_id="asking", grading={"questions": wanted}))
-    async with judge_double(Step('{"ok": true}')) as double:
+    async with judge_double(JudgeStep('{"ok": true}')) as double:
         judge = build_judge(JudgeSettings(double.url, "grader", attempts=1), SystemClock(), None)
         judgement = await answer_rounds(judge, collect_evidence(trace, ScoringMode.DUOLOGUE))
         assert double.requests == asked

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, Interrupted, SpokenText, ToolCalled
-from duologue.records.result import Conversation, Turn
+from duologue.records.result import ConversationFigures, Turn
 from duologue.scoring.turns import build_conversation, count_agent_turns, load_segments
 from duologue.testing.builders import TraceBuilder, write_recording
 from tests.scoring.shop import AGENT, USER, shop_scenario
@@ -14,12 +14,12 @@ def builder() -> TraceBuilder:
     return TraceBuilder(shop_scenario())
 
 
-def heard(trace: TraceBuilder, folder: Path, *, agent: Stretches, user: Stretches) -> Conversation:
+def heard(trace: TraceBuilder, folder: Path, *, agent: Stretches, user: Stretches) -> ConversationFigures:
     write_recording(folder / "call.wav", agent=agent, user=user, length_ms=20_000)
     return build_conversation(trace.build(), load_segments(folder / "call.wav"))
 
 
-def shape(conversation: Conversation) -> list[tuple[Side, int, int]]:
+def shape(conversation: ConversationFigures) -> list[tuple[Side, int, int]]:
     return [(turn.side, turn.start_ms, turn.end_ms) for turn in conversation.turns]
 
 

@@ -14,11 +14,11 @@ from duologue.protocol.messages import TICK_SAMPLES
 from duologue.records.action import Side
 from duologue.records.event import ActionApplied, BotSpeaking, Event, SpokenText, ToolReturned
 from duologue.records.outcome import OutcomeKind
+from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
 from duologue.runner.build import build_scenarios
 from duologue.runner.launch import launched_bots
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import AttemptRunner
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
 from duologue.speech.hibari import HibariVoice
 from duologue.talk.desk import Desk

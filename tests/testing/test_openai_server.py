@@ -9,7 +9,7 @@ from duologue.registry import load_domain
 from duologue.runner.build import build_scenarios
 from duologue.runner.settings import Selection
 from duologue.testing.model_brains import BrainModels, scripts_by_epoch, with_wrong_number
-from duologue.testing.model_script import Fault, FaultKind, ModelCall, ModelReply, parse_fault, scripted
+from duologue.testing.model_script import FaultKind, ModelCall, ModelFault, ModelReply, parse_fault, scripted
 from duologue.testing.openai_server import ModelServer
 
 pytestmark = pytest.mark.socket
@@ -47,14 +47,14 @@ def test_stream_is_cut_into_chunks_and_ends_with_usage() -> None:
 
 
 def test_fault_is_written_in_one_word() -> None:
-    assert parse_fault("429=0.1@3x2/reference") == Fault(FaultKind.TOO_MANY, 3, 2, 0.1, "reference")
-    assert parse_fault("hang@1") == Fault(FaultKind.HANG, 1)
+    assert parse_fault("429=0.1@3x2/reference") == ModelFault(FaultKind.TOO_MANY, 3, 2, 0.1, "reference")
+    assert parse_fault("hang@1") == ModelFault(FaultKind.HANG, 1)
     with pytest.raises(ValueError, match="KIND"):
         parse_fault("broken@1")
 
 
 def test_fault_strikes_its_requests_only() -> None:
-    with ModelServer(scripted([CALL, CALL]), [Fault(FaultKind.TOO_MANY, 2, seconds=1.5)]) as server:
+    with ModelServer(scripted([CALL, CALL]), [ModelFault(FaultKind.TOO_MANY, 2, seconds=1.5)]) as server:
         ask(server)
         with pytest.raises(urllib.error.HTTPError) as refused:
             ask(server)

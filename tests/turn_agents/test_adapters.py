@@ -7,7 +7,7 @@ import pytest
 
 from duologue.clock import SystemClock
 from duologue.errors import ConfigError, TurnAgentError, TurnAgentUnavailable
-from duologue.testing.agent_doubles import AgentDouble, Answer
+from duologue.testing.agent_doubles import AgentAnswer, AgentDouble
 from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
 from duologue.turn_agents.calls import TurnCall, extract_calls
 from duologue.turn_agents.loop import TurnLoop
@@ -42,8 +42,8 @@ class Connected:
 def alarm_once(asked):
     name = asked.tools[0]
     if asked.is_after_tools:
-        return Answer("It is set.")
-    return Answer("One moment.", ((name, {"time": "06:45"}), (name, {"time": "07:00"})))
+        return AgentAnswer("It is set.")
+    return AgentAnswer("One moment.", ((name, {"time": "06:45"}), (name, {"time": "07:00"})))
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
@@ -81,14 +81,14 @@ async def test_every_result_names_the_call_it_answers(adapter):
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 async def test_tool_use_is_never_forced(adapter):
-    async with Connected(adapter, lambda asked: Answer("I cannot do that.")) as connected:
+    async with Connected(adapter, lambda asked: AgentAnswer("I cannot do that.")) as connected:
         assert (await connected.loop.answer("Break in.")).text == "I cannot do that."
     assert "tool_choice" not in json.dumps(connected.double.asked[0].body)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 async def test_the_token_is_sent_as_bearer_and_never_shown(adapter):
-    async with Connected(adapter, lambda asked: Answer("Hi."), **{TOKENS[adapter]: "s3cret"}) as connected:
+    async with Connected(adapter, lambda asked: AgentAnswer("Hi."), **{TOKENS[adapter]: "s3cret"}) as connected:
         await connected.loop.answer("Hi.")
     assert connected.double.asked[0].authorization == "Bearer s3cret"
     assert "s3cret" not in repr(connected.agent.endpoint.settings)
@@ -98,11 +98,11 @@ async def test_the_token_is_sent_as_bearer_and_never_shown(adapter):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Answer(status=503, raw="overloaded"), "HTTP 503: overloaded"),
-        (Answer(status=302, raw="moved"), "HTTP 302: moved"),
-        (Answer(raw="<html>"), "the answer is not JSON"),
-        (Answer(raw="[]"), "JSON but not an object"),
-        (Answer(raw="{}"), r"has none of|has no choices|no output"),
+        (AgentAnswer(status=503, raw="overloaded"), "HTTP 503: overloaded"),
+        (AgentAnswer(status=302, raw="moved"), "HTTP 302: moved"),
+        (AgentAnswer(raw="<html>"), "the answer is not JSON"),
+        (AgentAnswer(raw="[]"), "JSON but not an object"),
+        (AgentAnswer(raw="{}"), r"has none of|has no choices|no output"),
     ],
 )
 async def test_an_answer_that_is_no_turn_is_an_error_that_says_what_came(adapter, answer, message):
@@ -119,14 +119,14 @@ async def test_an_agent_that_is_not_there_cannot_be_built(adapter):
 
 
 async def test_an_agent_that_goes_away_is_an_error_of_that_turn():
-    async with Connected("hermes", lambda asked: Answer("Hi.")) as connected:
+    async with Connected("hermes", lambda asked: AgentAnswer("Hi.")) as connected:
         await connected.double.__aexit__(None, None, None)
         with pytest.raises(TurnAgentError, match="no answer"):
             await connected.loop.answer("Hi.")
 
 
 async def test_an_agent_that_starts_late_is_waited_for():
-    double = AgentDouble(lambda asked: Answer("Hi."))
+    double = AgentDouble(lambda asked: AgentAnswer("Hi."))
 
     class StartsTheDouble(SystemClock):
         async def sleep(self, seconds):
@@ -149,7 +149,7 @@ async def test_captured_actions_are_read_in_all_their_spellings():
         "no object",
     ]
     raw = json.dumps({"text": None, "captured_actions": actions})
-    async with Connected("eliza", lambda asked: Answer(raw=raw)) as connected:
+    async with Connected("eliza", lambda asked: AgentAnswer(raw=raw)) as connected:
         turn = await connected.loop.agent([MessageTurn("user", "Hi.")], MANIFEST)
     assert extract_calls(turn.tool_calls) == [TurnCall(None, name, {"x": n}) for n, name in enumerate("abcd", 1)]
 

@@ -9,7 +9,7 @@ from duologue.scoring.judge.client import build_judge
 from duologue.scoring.judge.rounds import answer_rounds
 from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.builders import TraceBuilder
-from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
+from duologue.testing.judge_double import JudgeDouble, JudgeStep, graded, judge_double
 from duologue.toolkit.checks import Ask, Finding, check
 from duologue.toolkit.evidence import Evidence, ScoringMode
 from tests.scoring.judge.test_client import FakeClock
@@ -52,7 +52,7 @@ async def test_words_of_the_call_stay_inside_their_section() -> None:
 
 @pytest.mark.parametrize("text", ["prose", '{"score": "n/a", "reason": "r"}', '{"reason": "r"}'])
 async def test_unusable_replies_leave_no_score_and_no_verdicts(text: str) -> None:
-    async with judge_double(Step(text)) as double:
+    async with judge_double(JudgeStep(text)) as double:
         result = await judged(double, call("Kind."))
     assert (result.score, result.nl_assertion_verdicts, result.nl_assertion_pass_rate) == (None, None, None)
     assert "no usable reply in 3 attempt(s)" in result.error
@@ -73,7 +73,7 @@ async def test_questions_of_a_check_get_an_answer_or_an_error_each() -> None:
         return Finding(True) if evidence.answers.replies else Ask(questions)
 
     builder = TraceBuilder(shop_scenario(domain="asking_shop"))
-    async with judge_double(Step('{"ok": true}'), Step("prose")) as double:
+    async with judge_double(JudgeStep('{"ok": true}'), JudgeStep("prose")) as double:
         judge = build_judge(JudgeSettings(double.url, "grader", attempts=2), FakeClock(), None)
         judgement = await answer_rounds(judge, collect_evidence(builder.build(), ScoringMode.DUOLOGUE))
     assert double.requests == 3

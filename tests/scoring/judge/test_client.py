@@ -10,7 +10,7 @@ from duologue.scoring.judge.client import Judge, build_judge
 from duologue.scoring.judge.prompt import JudgePrompt
 from duologue.scoring.judge.reply import ScoreReply, parse_reply
 from duologue.scoring.judge.settings import JudgeSettings
-from duologue.testing.judge_double import JudgeDouble, Step, graded, judge_double
+from duologue.testing.judge_double import JudgeDouble, JudgeStep, graded, judge_double
 
 pytestmark = pytest.mark.socket
 
@@ -69,20 +69,20 @@ async def test_thinking_is_asked_for_only_when_wanted() -> None:
 
 
 FIVE_BAD_REPLIES = {
-    "prose": Step("I would give it 0.95, well done."),
-    "no score": Step('{"reason": "good"}'),
-    "n/a": Step('{"score": "n/a", "reason": "good"}'),
-    "false in quotes": Step('{"score": "false", "reason": "good"}'),
-    "timeout": Step(hangs=True),
-    "NaN": Step('{"score": NaN, "reason": "good"}'),
-    "boolean": Step('{"score": true, "reason": "good"}'),
-    "out of range": Step('{"score": 95, "reason": "good"}'),
-    "no text": Step(""),
-    "cut": Step('{"score": 1, "reason": "good"}', is_cut=True),
-    "no completion": Step(body='{"choices": []}'),
-    "no JSON": Step(body="<html>"),
-    "500": Step("broken", status=500),
-    "429": Step("slow down", status=429),
+    "prose": JudgeStep("I would give it 0.95, well done."),
+    "no score": JudgeStep('{"reason": "good"}'),
+    "n/a": JudgeStep('{"score": "n/a", "reason": "good"}'),
+    "false in quotes": JudgeStep('{"score": "false", "reason": "good"}'),
+    "timeout": JudgeStep(hangs=True),
+    "NaN": JudgeStep('{"score": NaN, "reason": "good"}'),
+    "boolean": JudgeStep('{"score": true, "reason": "good"}'),
+    "out of range": JudgeStep('{"score": 95, "reason": "good"}'),
+    "no text": JudgeStep(""),
+    "cut": JudgeStep('{"score": 1, "reason": "good"}', is_cut=True),
+    "no completion": JudgeStep(body='{"choices": []}'),
+    "no JSON": JudgeStep(body="<html>"),
+    "500": JudgeStep("broken", status=500),
+    "429": JudgeStep("slow down", status=429),
 }
 
 
@@ -105,7 +105,12 @@ async def test_good_reply_after_a_bad_one_counts(name: str) -> None:
 
 
 async def test_pauses_grow_and_follow_what_the_server_asks_for() -> None:
-    steps = (Step(status=500), Step(status=429, retry_after="7"), Step(status=429, retry_after="9999"), graded(1.0))
+    steps = (
+        JudgeStep(status=500),
+        JudgeStep(status=429, retry_after="7"),
+        JudgeStep(status=429, retry_after="9999"),
+        graded(1.0),
+    )
     async with judge_double(*steps) as double:
         judge = judge_of(double, attempts=4)
         await ask(judge)
@@ -115,7 +120,7 @@ async def test_pauses_grow_and_follow_what_the_server_asks_for() -> None:
 
 @pytest.mark.parametrize(("status", "hint"), [(400, "settings"), (401, "--judge-api-key"), (404, "--judge-url")])
 async def test_refused_request_is_not_repeated(status: int, hint: str) -> None:
-    async with judge_double(Step(f"no {SECRET}", status=status)) as double:
+    async with judge_double(JudgeStep(f"no {SECRET}", status=status)) as double:
         with pytest.raises(JudgeError, match=hint) as caught:
             await ask(judge_of(double, api_key=SECRET))
     assert double.requests == 1
@@ -154,7 +159,7 @@ async def test_threshold_is_no_part_of_the_question(tmp_path: Path) -> None:
 
 
 async def test_probe_passes_for_any_reply_and_names_a_wrong_key() -> None:
-    async with judge_double(Step(""), Step("who are you", status=401)) as double:
+    async with judge_double(JudgeStep(""), JudgeStep("who are you", status=401)) as double:
         await judge_of(double).probe()
         assert double.bodies[0]["max_tokens"] == 16
         with pytest.raises(JudgeError, match="401"):

@@ -11,9 +11,9 @@ from duologue.records.event import CallEnded, Fault
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
+from duologue.runner.attempt import Attempt, AttemptRunner, build_plan
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
-from duologue.runner.scenario import Attempt, AttemptRunner, build_plan
 from duologue.runner.settings import RunSettings, Selection
 from duologue.trace.reader import load_trace
 
