@@ -4,13 +4,14 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test check pytest test-browser test-llm clean
+.PHONY: help install demo test check pytest mutants test-browser test-llm clean
 
 help:
 	@echo "make demo    install, run four spoken telecom scenarios, print the table"
 	@echo "make test    install, run the checks and the default test suite"
 	@echo "make test-browser  drive the page of 'talk' in Chromium, which root on Debian gets installed"
 	@echo "make test-llm  install a small model (130 MB) and let it hold each side of a spoken call"
+	@echo "make mutants break each guard of an invariant and see a test fail; ARGS='--sample 5 --seed 1' or '--only ID'"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make install the virtual environment $(VENV) alone"
 	@echo "make clean   remove $(VENV) and caches"
@@ -39,6 +40,9 @@ pytest: $(STAMP)
 	$(BIN)/python -m pytest
 
 test: check pytest
+
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutants.run $(ARGS)
 
 test-browser: $(STAMP)
 	@command -v chromium > /dev/null || command -v google-chrome > /dev/null \

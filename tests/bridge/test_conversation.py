@@ -6,7 +6,7 @@ import pytest
 
 from duologue.protocol.messages import InterruptionMark, RtviMessage
 from duologue.records import event as ev
-from duologue.records.outcome import Cause
+from duologue.records.outcome import Cause, StopReason
 from duologue.testing.scripted_bot import BotFaults, BotScript, exit_push, speaking
 from tests.bridge.stage import play
 
@@ -99,3 +99,13 @@ async def test_slow_bot_may_name_a_longer_bound_for_a_tick(tmp_path: Path) -> No
     plain = BotScript(messages={5: [exit_push()]})
     played = await play(tmp_path / "b", plain, agent_faults=faults, tick_timeout_s=0.2)
     assert "gave no audio for a tick within 0.2 s" in played.fault.message
+
+
+async def test_caller_that_may_not_hang_up_does_not_end_the_call(tmp_path: Path) -> None:
+    agent, user = BotScript(messages={60: [exit_push()]}), BotScript(messages={5: [exit_push()]})
+    stays = await play(tmp_path / "a", agent, user, drain_s=0.2)
+    leaves = await play(
+        tmp_path / "b", agent, BotScript(messages=user.messages, capabilities={"ends_call": True}), drain_s=0.2
+    )
+    ends = [played.trace.last(ev.CallEnded) for played in (stays, leaves)]
+    assert [end.stop_reason for end in ends if end is not None] == [StopReason.EXIT, StopReason.CALLER_DONE]

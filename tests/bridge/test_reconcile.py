@@ -90,6 +90,13 @@ def test_sync_that_settles_is_returned_once() -> None:
     assert not both.sync()
 
 
+def test_full_push_holds_all_that_the_digest_covers() -> None:
+    both = shadows()
+    both.dual.agent.memory["seen"] = True
+    full = both.full_state(Side.AGENT)
+    assert SideState("counter_shop", full["db"], full["memory"]).digest() == both.shadow_digest(Side.AGENT)
+
+
 def test_second_repair_of_a_side_is_refused() -> None:
     both = shadows()
     both.begin_repair(Side.USER)

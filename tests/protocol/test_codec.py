@@ -92,6 +92,12 @@ def test_message_larger_than_a_peer_accepts_is_refused() -> None:
         encode(RtviMessage("x", data="y" * 2**20))
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_number_that_json_lacks_is_not_sent(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        encode(RtviMessage("x", data={"a": number}))
+
+
 def test_random_bytes_never_raise_anything_else() -> None:
     source = random.Random(1)
     good = encode(RtviMessage("server-message", "1", {"a": [1, {"b": None}]}))

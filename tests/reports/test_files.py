@@ -24,3 +24,14 @@ def test_value_that_is_not_json_keeps_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_json(tmp_path / "a.json", {1, 2})
     assert json.loads((tmp_path / "a.json").read_text()) == [1]
+
+
+def test_a_write_that_breaks_off_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def disk_is_full(_: int) -> None:
+        raise OSError("no space left")
+
+    write_text(tmp_path / "a.txt", "old")
+    monkeypatch.setattr("duologue.reports.files.os.fsync", disk_is_full)
+    with pytest.raises(OSError, match="no space left"):
+        write_text(tmp_path / "a.txt", "new")
+    assert (tmp_path / "a.txt").read_text() == "old"

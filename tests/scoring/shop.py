@@ -42,6 +42,11 @@ def hand_over(state: SideState, summary: str) -> ToolResult:
     return ToolResult({"handed_over": True})
 
 
+@generic_tool(DOMAIN, None, "Wave.")
+def wave(state: SideState) -> ToolResult:
+    return ToolResult({"waved": True})
+
+
 @predicate(DOMAIN)
 def price_is(db: dict[str, Any], item: str, price: float) -> bool:
     if item not in db["items"]:

@@ -24,7 +24,7 @@ from duologue.scoring.judge.settings import JudgeSettings
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.judge_double import JudgeStep, judge_double
-from duologue.toolkit.checks import CHECKS
+from duologue.toolkit.checks import CHECKS, ENGINE, choose_checks
 from duologue.toolkit.evidence import ScoringMode
 from duologue.trace.reader import Trace
 from tests.scoring.shop import shop_scenario
@@ -115,6 +115,12 @@ def test_an_unknown_name_is_an_error_before_the_call() -> None:
 def test_a_name_is_registered_once() -> None:
     with pytest.raises(RegistryError, match="registered twice"):
         CHECKS.register(DOMAIN, "says_bread", CHECKS.get(DOMAIN, "says_bread"), owner="other")
+
+
+def test_a_domains_check_cannot_take_the_name_of_one_of_the_engines() -> None:
+    CHECKS.register("copycat", "clean_exit", CHECKS.get(ENGINE, "clean_exit"), owner=__name__)
+    with pytest.raises(RegistryError, match=r"'clean_exit' of domain 'copycat' has the name of one of the engine's"):
+        choose_checks(scenario("clean_exit", domain="copycat"))
 
 
 @pytest.mark.socket

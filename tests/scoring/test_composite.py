@@ -78,3 +78,9 @@ def test_reference_mode_has_no_action_gate_beside_predicates() -> None:
 def test_reference_mode_keeps_the_action_gate_elsewhere() -> None:
     scenario = shop_scenario(success_signals=(STATE, ACTIONS, EXIT))
     assert gating_signals(scenario, ScoringMode.REFERENCE) == (STATE, ACTIONS, EXIT)
+
+
+def test_gates_that_hold_before_the_call_earn_nothing() -> None:
+    found = combined(verdict("db_state_assertion", True, holds=True), verdict("clean_exit", True))
+    assert (found.outcome.kind, found.outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.HARNESS)
+    assert found.is_task_successful is None

@@ -14,8 +14,10 @@ from duologue.records.event import (
     SummaryPulled,
 )
 from duologue.records.outcome import Cause, Outcome, OutcomeKind, StopReason
+from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
+from duologue.toolkit.evidence import ScoringMode
 from duologue.trace.reader import Trace
 from tests.scoring.shop import AGENT, USER, shop_scenario
 
@@ -115,6 +117,11 @@ def test_action_log_that_differs_from_the_live_stream_is_a_sync_matter(actions: 
 
 def test_push_that_was_not_accepted_is_no_evidence() -> None:
     assert cause(done().hang_up().change(ActionApplied, AGENT, accepted=False)) is Cause.SYNC
+
+
+def test_write_that_was_dropped_is_not_among_the_actions() -> None:
+    trace = done().change(ActionApplied, AGENT, accepted=False).hang_up().build()
+    assert [item.action.name for item in collect_evidence(trace, ScoringMode.DUOLOGUE).actions] == ["pay"]
 
 
 def test_unrepaired_difference_is_a_sync_matter_and_a_repaired_one_is_not() -> None:

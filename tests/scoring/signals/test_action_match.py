@@ -84,6 +84,18 @@ def test_read_step_is_looked_for_among_the_calls() -> None:
     assert verdict(TraceBuilder(scenario).call_tool(AGENT, "get_price", item="A1").hang_up()).passed is True
 
 
+def test_read_that_the_tool_refused_was_not_done() -> None:
+    builder = TraceBuilder(gating_on(step("get_price", item="A1")))
+    del builder.dual.agent.db["items"]["A1"]
+    assert verdict(builder.call_tool(AGENT, "get_price", item="A1").hang_up()).passed is False
+
+
+def test_deed_of_the_other_side_does_not_count() -> None:
+    scenario = gating_on(step("wave", USER))
+    assert verdict(TraceBuilder(scenario).call_tool(AGENT, "wave").hang_up()).passed is False
+    assert verdict(TraceBuilder(scenario).call_tool(USER, "wave").hang_up()).passed is True
+
+
 def test_extra_writes_fail_only_under_strict_matching() -> None:
     wanted = step("pay", USER)
     for strict, expected in ((False, True), (True, False)):
