@@ -23,8 +23,8 @@ from duologue.cli.suite_options import (
     given_domain_flags,
 )
 from duologue.records.outcome import Cause
-from duologue.runner.build import domain_flags
-from duologue.runner.settings import COMPAT_MODES, LaunchSettings, RunSettings, Selection
+from duologue.runner.build import compat_modes, domain_flags
+from duologue.runner.settings import LaunchSettings, RunSettings, Selection
 
 EXIT_FINISHED = 0
 EXIT_USAGE = 1
@@ -107,7 +107,6 @@ def parse_options(argv: Sequence[str]) -> Options:
         prefix=args.domain or "",
         limit=args.limit,
         split=args.split,
-        source=args.tau2_data,
         compat=tuple(dict.fromkeys(args.compat)),
         suite=args.suite,
         extra=given_domain_flags(args),
@@ -187,9 +186,6 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     add_trial_flags(group)
     add_rerun_flags(group)
     group.add_argument("--split", default="base", help="named subset of a domain (%(default)s)")
-    group.add_argument(
-        "--tau2-data", metavar="PATH", help="your own copy of tau2-bench: a checkout, or 'package' if it is installed"
-    )
     group.add_argument("--list", action="store_true", help="print the names and stop")
     group.add_argument("--list-domains", action="store_true", help="print how many scenarios each prefix has and stop")
 
@@ -242,8 +238,8 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         "--compat",
         action="append",
         default=[],
-        choices=COMPAT_MODES,
-        help="reference: rules of the reference harness; tau2: upstream's rule profile; may be given twice",
+        choices=compat_modes(),
+        help="reference: rules of the reference harness; the others: a domain's rule profile; may be given twice",
     )
     group.add_argument("--strict-match", action="store_true", help="writes beyond the expected ones fail action match")
     group.add_argument(

@@ -228,11 +228,9 @@ class CatalogueOptions(Record):
     Args:
         split: named subset (``base`` unless the domain has others).
         profile: rule variant; empty means the domain's default.
-        source: the user's own copy of upstream data (a path, or ``package``), or None for our own data.
         extra: values of the domain's own flags, by the flag's name without dashes in front.
     """
 
     split: str = "base"
     profile: str = ""
-    source: str | None = None
     extra: dict[str, str] = Field(default_factory=dict)

@@ -9,7 +9,7 @@ from duologue.records.action import Side
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import available_domains, load_domain
 from duologue.runner.selection import prefix_of, select_scenarios
-from duologue.runner.settings import ALL_SUITES, RunSettings, Selection
+from duologue.runner.settings import ALL_SUITES, REFERENCE_MODE, RunSettings, Selection
 from duologue.scoring import checking  # noqa: F401 - registers the engine's checks
 from duologue.state.fixtures import data_file, read_text
 from duologue.toolkit.checks import choose_checks
@@ -31,6 +31,12 @@ def load_catalogues() -> dict[str, Catalogue]:
         if catalogue is not None:
             found[domain] = catalogue
     return found
+
+
+def compat_modes() -> tuple[str, ...]:
+    """Return what ``--compat`` takes: the engine's own mode, and the rule profiles of domains beside their default."""
+    profiles = (profile for catalogue in load_catalogues().values() for profile in catalogue.profiles[1:])
+    return (REFERENCE_MODE, *dict.fromkeys(profiles))
 
 
 def domain_flags() -> list[CatalogueFlag]:
@@ -88,16 +94,14 @@ def _load_all(catalogues: dict[str, Catalogue], selection: Selection) -> Iterabl
 def _catalogue_options(domain: str, catalogue: Catalogue, selection: Selection) -> CatalogueOptions:
     if selection.split not in catalogue.splits:
         raise ConfigError(f"--split {selection.split}: domain {domain} has {', '.join(catalogue.splits)}")
-    if selection.source is not None and not catalogue.sources:
-        raise ConfigError(f"--tau2-data: domain {domain} reads no upstream data; leave the option out")
     profile = catalogue.profiles[0]
-    if "tau2" in selection.compat:
-        if "tau2" not in catalogue.profiles:
-            raise ConfigError(f"--compat tau2: domain {domain} has only {', '.join(catalogue.profiles)}")
-        profile = "tau2"
+    for mode in (mode for mode in selection.compat if mode != REFERENCE_MODE):
+        if mode not in catalogue.profiles:
+            raise ConfigError(f"--compat {mode}: domain {domain} has only {', '.join(catalogue.profiles)}")
+        profile = mode
     own = {flag.name: selection.extra.get(flag.name, flag.default) for flag in catalogue.flags}
     extra = {name: value for name, value in own.items() if value}
-    return CatalogueOptions(split=selection.split, profile=profile, source=selection.source, extra=extra)
+    return CatalogueOptions(split=selection.split, profile=profile, extra=extra)
 
 
 def demo_names() -> tuple[str, ...]:

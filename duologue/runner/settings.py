@@ -11,8 +11,10 @@ from duologue.bridge.settings import BotProtocol, RealtimeSettings
 from duologue.records.action import Side
 from duologue.scoring.judge.settings import JudgeSettings
 
-COMPAT_MODES = ("reference", "tau2")
-"""``reference``: the gating and float rules of the reference harness. ``tau2``: upstream's rule profile."""
+REFERENCE_MODE = "reference"
+"""The mode of ``--compat`` that is the engine's: the gating and float rules of the reference harness.
+
+The other modes are rule profiles of domains."""
 
 ALL_SUITES = "all"
 
@@ -31,7 +33,6 @@ class Selection:
     prefix: str = ""
     limit: int | None = None
     split: str = "base"
-    source: str | None = None
     compat: tuple[str, ...] = ()
     suite: str = ALL_SUITES
     extra: Mapping[str, str] = field(default_factory=dict)

@@ -103,7 +103,7 @@ class ToolHome(StrEnum):
 class Catalogue:
     """How a domain lists its scenarios.
 
-    ``profiles[0]`` is the default; ``sources``: upstream data can be read; ``suites``: the values of the label
+    ``profiles[0]`` is the default, the others are chosen with ``--compat``; ``suites``: the values of the label
     ``suite``, in order, for domains that have them. ``tool_homes``: who runs each side's tools; its bot, unless named.
     """
 
@@ -111,7 +111,6 @@ class Catalogue:
     prefixes: tuple[str, ...]
     splits: tuple[str, ...] = ("base",)
     profiles: tuple[str, ...] = ("default",)
-    sources: bool = False
     flags: tuple[CatalogueFlag, ...] = ()
     suites: tuple[str, ...] = ()
     tool_homes: Mapping[Side, ToolHome] = field(default_factory=dict)

