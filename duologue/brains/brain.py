@@ -17,6 +17,7 @@ from duologue.brains.scripted_user import ScriptedUser
 from duologue.errors import ConfigError, RegistryError
 from duologue.toolkit.phrasebook import PHRASEBOOKS, Phrasebook
 from duologue.toolkit.rules import RULES_NAME
+from duologue.toolkit.vocabulary import Vocabulary, vocabulary_of
 
 __all__ = ["Brain", "BrainCall", "BrainReply", "build_brain"]
 
@@ -41,15 +42,16 @@ RECORDED_CALLER = "recording"
 Builder = Callable[[dict[str, Any], dict[str, Any]], Brain]
 
 
-def _phrasebook(payload: dict[str, Any]) -> Phrasebook:
+def _words(payload: dict[str, Any]) -> tuple[Phrasebook, Vocabulary]:
+    domain = str(payload.get("domain", ""))
     try:
-        return PHRASEBOOKS.get(str(payload.get("domain", "")), RULES_NAME)
+        return PHRASEBOOKS.get(domain, RULES_NAME), vocabulary_of(domain)
     except RegistryError as error:
         raise ConfigError(f"scripted brains need a phrasebook: {error}; use llm.type openai for this domain") from error
 
 
 def _scripted_user(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
-    return ScriptedUser(_phrasebook(payload), dict(payload.get("facts") or {}))
+    return ScriptedUser(*_words(payload), dict(payload.get("facts") or {}))
 
 
 def _reference(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
@@ -58,7 +60,7 @@ def _reference(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
     facts = dict(payload.get("facts") or {})
     if facts.get("caller") == RECORDED_CALLER:
         return RecordedCallReference(payload["plan"], facts)
-    return Reference(_phrasebook(payload), payload["plan"], str(payload.get("family", "")))
+    return Reference(*_words(payload), payload["plan"], str(payload.get("family", "")))
 
 
 def _wrong_action(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
@@ -67,7 +69,7 @@ def _wrong_action(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
     if kind not in plans:
         known = ", ".join(sorted(plans)) or "none; run it with our own bridge"
         raise ConfigError(f"llm.mutation is {kind!r}; the scenario payload has: {known}")
-    return Reference(_phrasebook(payload), plans[kind], str(payload.get("family", "")))
+    return Reference(*_words(payload), plans[kind], str(payload.get("family", "")))
 
 
 _BUILDERS: dict[str, Builder] = {

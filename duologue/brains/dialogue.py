@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from duologue.toolkit.vocabulary import Vocabulary
+
 
 class Courtesy(StrEnum):
     """What the other side can say that is not about the domain."""
@@ -61,7 +63,7 @@ CALLER_NOTHING_DONE = "I have not done anything yet. What do you want me to do?"
 CALLER_WAITS = "Alright."
 CALLER_DONE = "No, that is all. Thank you very much. Goodbye."
 CALLER_NOT_HAPPY = "No. It still does not work, but thank you for trying. Goodbye."
-CALLER_FAILED = "That did not work. My phone says"
+CALLER_FAILED = "That did not work."
 CALLER_UNKNOWN_RESULT = "I did what you asked, but my screen shows no answer."
 CALLER_GIVES_UP = "I am sorry, I can not hear you well. I will call again later. Goodbye."
 
@@ -74,3 +76,8 @@ AGENT_AGAIN: tuple[str, ...] = (
 AGENT_STILL_THERE = "Are you still there? Please say that again."
 AGENT_ANYTHING_ELSE = "Thank you. Is there anything else that I can help you with?"
 AGENT_CLOSING = "Thank you for calling. Goodbye."
+
+
+def caller_failure(vocabulary: Vocabulary) -> str:
+    """Return how our caller begins to say that a tool refused, up to the words of its device."""
+    return f"{CALLER_FAILED} My {vocabulary.device} says" if vocabulary.device else CALLER_FAILED

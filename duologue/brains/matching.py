@@ -10,11 +10,12 @@ from typing import Generic, TypeVar
 
 from rapidfuzz import fuzz
 
+from duologue.toolkit.vocabulary import Vocabulary
+
 Key = TypeVar("Key", bound=Hashable)
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_JOINED = {("wi", "fi"): "wifi", ("why", "fi"): "wifi", ("air", "plane"): "airplane", ("re", "boot"): "reboot"}
-_SPELLINGS = {"hi": "hello", "hey": "hello", "okay": "ok", "aeroplane": "airplane", "im": "i am", "cannot": "can not"}
+_SPELLINGS = {"hi": "hello", "hey": "hello", "okay": "ok", "im": "i am", "cannot": "can not"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +32,26 @@ class Match(Generic[Key]):
 
 
 @lru_cache(maxsize=8192)
-def tokens(text: str) -> tuple[str, ...]:
+def tokens(text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return the comparable words of ``text``: lower case, digits as words, spelled letters joined."""
     lowered = text.lower().replace("'", "").replace("’", "")
     lowered = re.sub(r"(?<=\d),(?=\d{3}\b)", "", lowered)
     lowered = re.sub(r"\b([a-z])\.(?=[a-z]\b)", r"\1", lowered)
     words: list[str] = []
     for word in re.findall(r"[a-z]+|\d", lowered):
-        words.extend(_SPELLINGS.get(word, word).split() if word.isalpha() else [_DIGITS[int(word)]])
-    return tuple(_join_letters(_join_pairs(words)))
+        words.extend(_spelled(word, vocabulary).split() if word.isalpha() else [_DIGITS[int(word)]])
+    return tuple(_join_letters(_join_pairs(words, vocabulary)))
 
 
-def _join_pairs(words: list[str]) -> list[str]:
+def _spelled(word: str, vocabulary: Vocabulary) -> str:
+    return vocabulary.spellings.get(word) or _SPELLINGS.get(word, word)
+
+
+def _join_pairs(words: list[str], vocabulary: Vocabulary) -> list[str]:
     joined: list[str] = []
     for word in words:
-        if joined and (joined[-1], word) in _JOINED:
-            joined[-1] = _JOINED[joined[-1], word]
+        if joined and (joined[-1], word) in vocabulary.joined:
+            joined[-1] = vocabulary.joined[joined[-1], word]
         else:
             joined.append(word)
     return joined
@@ -66,12 +71,12 @@ def _join_letters(words: list[str]) -> list[str]:
 
 
 @lru_cache(maxsize=65536)
-def similarity(heard: str, wording: str) -> float:
+def similarity(heard: str, wording: str, vocabulary: Vocabulary) -> float:
     """Return how well ``wording`` is found somewhere in ``heard``, 0 to 100.
 
     The wording is compared with every run of about as many words, so that it is found among other sentences.
     """
-    words, wanted = tokens(heard), tokens(wording)
+    words, wanted = tokens(heard, vocabulary), tokens(wording, vocabulary)
     if not words or not wanted:
         return 0.0
     target = " ".join(wanted)
@@ -84,27 +89,28 @@ def similarity(heard: str, wording: str) -> float:
     return best
 
 
-def contains(heard: str, wording: str) -> bool:
+def contains(heard: str, wording: str, vocabulary: Vocabulary) -> bool:
     """Whether the words of ``wording`` stand in ``heard`` in full and in order."""
-    return f" {' '.join(tokens(wording))} " in f" {' '.join(tokens(heard))} "
+    return f" {' '.join(tokens(wording, vocabulary))} " in f" {' '.join(tokens(heard, vocabulary))} "
 
 
-def best_match(heard: str, wordings: Mapping[Key, Iterable[str]]) -> Match[Key] | None:
+def best_match(heard: str, wordings: Mapping[Key, Iterable[str]], vocabulary: Vocabulary) -> Match[Key] | None:
     """Return the key whose wordings fit ``heard`` best, or None when there is nothing to compare.
 
-    A wording that is part of another one's words ("toggle Wi-Fi" of "toggle Wi-Fi calling") is no rival to it.
+    A wording that is part of another one's words ("open the door" of "open the door lock") is no rival to it.
     """
-    found = [_best_wording(heard, key, known) for key, known in wordings.items()]
-    found.sort(key=lambda fit: (fit.score, len(tokens(fit.wording))), reverse=True)
+    found = [_best_wording(heard, key, known, vocabulary) for key, known in wordings.items()]
+    found.sort(key=lambda fit: (fit.score, len(tokens(fit.wording, vocabulary))), reverse=True)
     if not found or found[0].score <= 0.0:
         return None
     best = found[0]
-    rivals = (fit.score for fit in found[1:] if not _is_part(fit.wording, best.wording))
+    rivals = (fit.score for fit in found[1:] if not _is_part(fit.wording, best.wording, vocabulary))
     return Match(best.key, best.score, best.score - next(rivals, 0.0))
 
 
-def _is_part(shorter: str, longer: str) -> bool:
-    return tokens(shorter) != tokens(longer) and contains(longer, shorter)
+def _is_part(shorter: str, longer: str, vocabulary: Vocabulary) -> bool:
+    is_same = tokens(shorter, vocabulary) == tokens(longer, vocabulary)
+    return not is_same and contains(longer, shorter, vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,6 @@ class _Fit(Generic[Key]):
     wording: str
 
 
-def _best_wording(heard: str, key: Key, known: Iterable[str]) -> _Fit[Key]:
-    fits = [_Fit(key, similarity(heard, wording), wording) for wording in known]
+def _best_wording(heard: str, key: Key, known: Iterable[str], vocabulary: Vocabulary) -> _Fit[Key]:
+    fits = [_Fit(key, similarity(heard, wording, vocabulary), wording) for wording in known]
     return max(fits, key=lambda fit: fit.score, default=_Fit(key, 0.0, ""))

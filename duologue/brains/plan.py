@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from duologue.brains.dialogue import CALLER_AGAIN, CALLER_FAILED, CALLER_NOTHING_DONE, CALLER_UNKNOWN_RESULT
+from duologue.brains.dialogue import CALLER_AGAIN, CALLER_NOTHING_DONE, CALLER_UNKNOWN_RESULT, caller_failure
 from duologue.brains.history import Act, Called, Spoke
 from duologue.brains.matching import contains, similarity
 from duologue.errors import ConfigError
 from duologue.records.action import Side
 from duologue.toolkit.phrasebook import Phrasebook
+from duologue.toolkit.vocabulary import Vocabulary
 
 MAX_UNCLEAR = 3
 MAX_REQUESTS = 4
@@ -43,6 +44,7 @@ class Progress:
     """
 
     steps: tuple[Step, ...]
+    vocabulary: Vocabulary
     position: int = 0
     requests: int = 0
     unclear: int = 0
@@ -70,7 +72,7 @@ class Progress:
             self._take_own_words(act.text, step, book)
         elif step.side is Side.USER:
             self._take_answer(act.text, step, book)
-        elif self.is_asked and _asks_again(act.text) and self.requests < MAX_FAILURES:
+        elif self.is_asked and _asks_again(act.text, self.vocabulary) and self.requests < MAX_FAILURES:
             self.is_asked = False
         elif self.is_asked:
             self.has_permission = True
@@ -87,13 +89,13 @@ class Progress:
 
     def _take_own_words(self, text: str, step: Step, book: Phrasebook) -> None:
         phrasings = step.phrasings or (book.permission(step.name, step.arguments),)
-        self.is_last_asked = any(phrasing and contains(text, phrasing) for phrasing in phrasings)
+        self.is_last_asked = any(phrasing and contains(text, phrasing, self.vocabulary) for phrasing in phrasings)
         if self.is_last_asked:
             self.is_asked = True
             self.requests += 1
 
     def _take_answer(self, heard: str, step: Step, book: Phrasebook) -> None:
-        kind = judge_answer(heard, step, book).kind
+        kind = judge_answer(heard, step, book, self.vocabulary).kind
         if not self.is_asked and not (kind is AnswerKind.REPORT and self._is_new(step)):
             return
         if kind is AnswerKind.REPORT:
@@ -147,9 +149,9 @@ def _step(side: Side, name: str, arguments: dict[str, Any], book: Phrasebook) ->
     return Step(side, name, arguments, request.phrasings, request.reports)
 
 
-def read_progress(acts: Sequence[Act], steps: tuple[Step, ...], book: Phrasebook) -> Progress:
+def read_progress(acts: Sequence[Act], steps: tuple[Step, ...], book: Phrasebook, vocabulary: Vocabulary) -> Progress:
     """Return how far ``acts`` have come on ``steps``."""
-    progress = Progress(steps)
+    progress = Progress(steps, vocabulary)
     for act in acts:
         progress.take(act, book)
     return progress
@@ -173,13 +175,14 @@ class Answer:
     lead: float
 
 
-def judge_answer(heard: str, step: Step, book: Phrasebook) -> Answer:
+def judge_answer(heard: str, step: Step, book: Phrasebook, vocabulary: Vocabulary) -> Answer:
     """Return whether ``heard`` reports on ``step``, on something else or a failure, or asks to repeat."""
-    reported = _score(heard, (*step.reports, CALLER_UNKNOWN_RESULT))
-    again = _score(heard, CALLER_AGAIN)
-    idle = similarity(heard, CALLER_NOTHING_DONE)
-    other = max(_score(heard, request.reports) for request in book.requests if request.reports != step.reports)
-    failed = max(similarity(heard, CALLER_FAILED), other)
+    reported = _score(heard, (*step.reports, CALLER_UNKNOWN_RESULT), vocabulary)
+    again = _score(heard, CALLER_AGAIN, vocabulary)
+    idle = similarity(heard, CALLER_NOTHING_DONE, vocabulary)
+    others = (request.reports for request in book.requests if request.reports != step.reports)
+    other = max(_score(heard, reports, vocabulary) for reports in others)
+    failed = max(similarity(heard, caller_failure(vocabulary), vocabulary), other)
     rival = max(again, idle, failed - _OTHER_LEAD)
     if reported >= _REPORT_SCORE and reported >= rival:
         return Answer(AnswerKind.REPORT, reported - max(rival, _REPORT_SCORE))
@@ -192,9 +195,9 @@ def judge_answer(heard: str, step: Step, book: Phrasebook) -> Answer:
     return Answer(AnswerKind.UNCLEAR, 0.0)
 
 
-def _score(heard: str, wordings: Sequence[str]) -> float:
-    return max((similarity(heard, wording) for wording in wordings), default=0.0)
+def _score(heard: str, wordings: Sequence[str], vocabulary: Vocabulary) -> float:
+    return max((similarity(heard, wording, vocabulary) for wording in wordings), default=0.0)
 
 
-def _asks_again(heard: str) -> bool:
-    return _score(heard, CALLER_AGAIN) >= _AGAIN_SCORE
+def _asks_again(heard: str, vocabulary: Vocabulary) -> bool:
+    return _score(heard, CALLER_AGAIN, vocabulary) >= _AGAIN_SCORE

@@ -23,6 +23,7 @@ from duologue.brains.reply import BrainCall, BrainReply
 from duologue.records.action import Side
 from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.tool import END_CALL_TOOL
+from duologue.toolkit.vocabulary import Vocabulary
 
 MAX_NUMBER_REQUESTS = 4
 MAX_NUDGES = 3
@@ -37,6 +38,7 @@ class Identity:
     """How far the agent is in finding out who calls; ``heard`` waits to be looked up."""
 
     book: Phrasebook
+    vocabulary: Vocabulary
     requests: int = 0
     fell_back: bool = False
     heard: str | None = None
@@ -46,9 +48,9 @@ class Identity:
         """Account for one more act of the conversation."""
         rule = self.book.identification
         if isinstance(act, Spoke):
-            if any(contains(act.text, line) for line in (self._ask(), rule.again)):
+            if any(contains(act.text, line, self.vocabulary) for line in (self._ask(), rule.again)):
                 self.requests += 1
-            self.fell_back = self.fell_back or contains(act.text, self._fall_back())
+            self.fell_back = self.fell_back or contains(act.text, self._fall_back(), self.vocabulary)
         elif isinstance(act, Heard):
             self.is_done = self.fell_back
             if not self.fell_back:
@@ -77,6 +79,7 @@ class Reference:
 
     Args:
         phrasebook: the words of the domain.
+        vocabulary: the words that only the domain knows.
         plan: the steps as JSON: side, name, arguments.
         family: the scenario's family, which selects the caller's last look.
 
@@ -84,8 +87,11 @@ class Reference:
         ConfigError: a step of the caller's side has no words.
     """
 
-    def __init__(self, phrasebook: Phrasebook, plan: Sequence[dict[str, Any]], family: str) -> None:
+    def __init__(
+        self, phrasebook: Phrasebook, vocabulary: Vocabulary, plan: Sequence[dict[str, Any]], family: str
+    ) -> None:
         self._book = phrasebook
+        self._vocabulary = vocabulary
         self._steps = build_steps(plan, phrasebook, family)
 
     def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
@@ -100,7 +106,7 @@ class Reference:
             return BrainReply(self._book.greeting)
         if _nudges(acts) >= MAX_NUDGES:
             return _HANG_UP
-        identity = Identity(self._book)
+        identity = Identity(self._book, self._vocabulary)
         for index in range(first, len(acts)):
             identity.take(acts[index])
             if identity.is_done:
@@ -109,7 +115,7 @@ class Reference:
         return identity.next()
 
     def _walk(self, acts: Sequence[Act], opening: str) -> BrainReply:
-        progress = read_progress(acts, self._steps, self._book)
+        progress = read_progress(acts, self._steps, self._book, self._vocabulary)
         step = progress.step
         if step is None:
             return self._close(progress, acts)
@@ -138,7 +144,7 @@ class Reference:
         return BrainReply(calls=(call,))
 
     def _close(self, progress: Progress, acts: Sequence[Act]) -> BrainReply:
-        if any(isinstance(act, Spoke) and contains(act.text, AGENT_ANYTHING_ELSE) for act in acts):
+        if any(isinstance(act, Spoke) and contains(act.text, AGENT_ANYTHING_ELSE, self._vocabulary) for act in acts):
             return _HANG_UP
         return BrainReply(self._with_news(progress, AGENT_ANYTHING_ELSE))
 

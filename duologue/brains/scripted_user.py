@@ -1,4 +1,4 @@
-"""A caller without a model: states its problem, answers from its facts, uses its phone when asked."""
+"""A caller without a model: states its problem, answers from its facts, uses its tools when asked."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from duologue.brains.history import Act, Called, Heard, Spoke, read_acts
 from duologue.brains.matching import Match, best_match, contains
 from duologue.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.phrasebook import Phrasebook, Request
+from duologue.toolkit.vocabulary import Vocabulary
 
 Meaning = int | str
 """What a sentence can mean to the caller: the index of a request, a topic, or a courtesy."""
@@ -41,12 +42,16 @@ class ScriptedUser:
 
     Args:
         phrasebook: the words of the domain.
+        vocabulary: the words that only the domain knows.
         facts: what the caller knows, in structured form.
         tuning: how sure it must be of what it heard.
     """
 
-    def __init__(self, phrasebook: Phrasebook, facts: dict[str, Any], tuning: Tuning | None = None) -> None:
+    def __init__(
+        self, phrasebook: Phrasebook, vocabulary: Vocabulary, facts: dict[str, Any], tuning: Tuning | None = None
+    ) -> None:
         self._book = phrasebook
+        self._vocabulary = vocabulary
         self._facts = facts
         self._tuning = tuning or Tuning()
 
@@ -64,8 +69,9 @@ class ScriptedUser:
 
     def _has_parted(self, acts: list[Act]) -> bool:
         partings = (CALLER_DONE, CALLER_NOT_HAPPY, CALLER_GIVES_UP)
-        return any(isinstance(act, Spoke) and contains(act.text, "goodbye") for act in acts) or any(
-            isinstance(act, Spoke) and any(contains(act.text, line) for line in partings) for act in acts
+        return any(isinstance(act, Spoke) and contains(act.text, "goodbye", self._vocabulary) for act in acts) or any(
+            isinstance(act, Spoke) and any(contains(act.text, line, self._vocabulary) for line in partings)
+            for act in acts
         )
 
     def _respond(self, heard: str, before: list[Act], tools: list[str]) -> BrainReply:
@@ -103,7 +109,7 @@ class ScriptedUser:
             index: request.phrasings for index, request in enumerate(self._book.requests) if request.tool in tools
         }
         known |= {question.topic: question.phrasings for question in self._book.questions}
-        return best_match(heard, {**known, **AGENT_COURTESIES})
+        return best_match(heard, {**known, **AGENT_COURTESIES}, self._vocabulary)
 
     def _meaning(self, heard: str, tools: list[str]) -> Request | str | None:
         match = self.understand(heard, tools)
@@ -121,7 +127,7 @@ class ScriptedUser:
     def _last_words(self, before: list[Act]) -> str:
         lines = [index for index, act in enumerate(before) if isinstance(act, Spoke)]
         spoken = before[lines[-1]]
-        if isinstance(spoken, Spoke) and _asks_again(spoken.text):
+        if isinstance(spoken, Spoke) and self._asks_again(spoken.text):
             return CALLER_NOTHING_DONE
         reported = _unreported(before[: lines[-1]])
         if reported:
@@ -131,7 +137,7 @@ class ScriptedUser:
     def _times_asked_again(self, before: list[Act]) -> int:
         count = 0
         for act in reversed(before):
-            if isinstance(act, Called) or (isinstance(act, Spoke) and not _asks_again(act.text)):
+            if isinstance(act, Called) or (isinstance(act, Spoke) and not self._asks_again(act.text)):
                 break
             count += isinstance(act, Spoke)
         return count
@@ -145,9 +151,8 @@ class ScriptedUser:
         told = [view for view in views if view is not None]
         return bool(told) and not told[-1]
 
-
-def _asks_again(text: str) -> bool:
-    return any(contains(text, line) for line in (*CALLER_AGAIN, CALLER_NOTHING_DONE))
+    def _asks_again(self, text: str) -> bool:
+        return any(contains(text, line, self._vocabulary) for line in (*CALLER_AGAIN, CALLER_NOTHING_DONE))
 
 
 def _unreported(acts: list[Act]) -> list[Called]:

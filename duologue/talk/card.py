@@ -9,9 +9,10 @@ from duologue.records.action import Side
 from duologue.records.scenario import Scenario, SideSpec
 from duologue.toolkit.prompt import render_prompt
 from duologue.toolkit.tool import Tool, find_tool
+from duologue.toolkit.vocabulary import Vocabulary, vocabulary_of
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+[a-z]?")
-_KEEP_UPPER = frozenset({"sim", "apn", "vpn", "mms", "sms", "id", "wifi"})
+_LABELS = {"id": "ID"}
 
 
 def role_card(scenario: Scenario, side: Side) -> dict[str, Any]:
@@ -28,26 +29,28 @@ def role_card(scenario: Scenario, side: Side) -> dict[str, Any]:
 
 def tool_cards(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
     """Return one entry for each tool of the side, in the scenario's order, with its JSON schema."""
+    vocabulary = vocabulary_of(scenario.domain)
     return [
-        _tool_card(find_tool(scenario.domain, name, settings))
+        _tool_card(find_tool(scenario.domain, name, settings), vocabulary)
         for name, settings in scenario.side(side).resources.tools.items()
     ]
 
 
-def readable(name: str) -> str:
-    """Return a name of code in words: ``toggle_airplane_mode`` is ``Toggle airplane mode``."""
+def readable(name: str, vocabulary: Vocabulary) -> str:
+    """Return a name of code in words: ``find_account_by_id`` is ``Find account by ID``."""
     words = [word.lower() for word in _WORD.findall(name)]
-    shown = [word.upper() if word in _KEEP_UPPER - {"wifi"} else "Wi-Fi" if word == "wifi" else word for word in words]
+    labels = {**_LABELS, **vocabulary.labels}
+    shown = [labels.get(word, word) for word in words]
     if len(shown) > 1 and shown[-1] == "tool":
         shown.pop()
     text = " ".join(shown) or name
     return text[0].upper() + text[1:]
 
 
-def _tool_card(tool: Tool) -> dict[str, Any]:
+def _tool_card(tool: Tool, vocabulary: Vocabulary) -> dict[str, Any]:
     return {
         "name": tool.name,
-        "label": readable(tool.name),
+        "label": readable(tool.name, vocabulary),
         "kind": tool.kind.value,
         "description": tool.description,
         "parameters": tool.schema,

@@ -13,6 +13,7 @@ from duologue.talk.person import Person
 from duologue.talk.phone_line import PhoneLine
 from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.view import visible_state
+from duologue.toolkit.vocabulary import vocabulary_of
 
 MAX_NAME = 200
 
@@ -92,6 +93,7 @@ class Desk:
             "type": "session",
             "side": self.side.value,
             "scenario": self.scenario.name,
+            "device": vocabulary_of(self.scenario.domain).device,
             "max_s": self.scenario.max_duration_s,
             "card": role_card(self.scenario, self.side),
             "tools": tool_cards(self.scenario, self.side),

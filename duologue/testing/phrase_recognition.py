@@ -29,6 +29,7 @@ from duologue.toolkit.phrasebook import PHRASEBOOKS, Phrasebook, Request
 from duologue.toolkit.results import error_value
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.toolkit.tool import find_tool, side_tools
+from duologue.toolkit.vocabulary import Vocabulary, vocabulary_of
 
 Hearing = Callable[[str], str]
 PITCHES = {"normal": 1.0, "low": 0.8}
@@ -74,7 +75,7 @@ class Telephone:
 def caller_hears(domain: str) -> Iterator[Line]:
     """Yield every line that our agent says, judged by the scripted caller."""
     book = PHRASEBOOKS.get(domain, RULES_NAME)
-    caller = ScriptedUser(book, {})
+    caller = ScriptedUser(book, vocabulary_of(domain), {})
     tools = list(side_tools(domain, Side.USER))
 
     def line(text: str, *meanings: int | str) -> Line:
@@ -101,15 +102,16 @@ def caller_hears(domain: str) -> Iterator[Line]:
 
 def agent_hears(scenarios: Sequence[Scenario]) -> Iterator[Line]:
     """Yield every line that our caller says in ``scenarios`` of one domain, judged by the reference agent."""
-    book = PHRASEBOOKS.get(scenarios[0].domain, RULES_NAME)
+    domain = scenarios[0].domain
+    book, vocabulary = PHRASEBOOKS.get(domain, RULES_NAME), vocabulary_of(domain)
     for text, request in sorted(_reports(scenarios, book).items()):
-        yield _answer(text, request, book, AnswerKind.REPORT)
+        yield _answer(text, request, book, vocabulary, AnswerKind.REPORT)
     for wording in dialogue.CALLER_AGAIN:
-        yield _answer(wording, book.requests[0], book, AnswerKind.AGAIN)
-    yield _answer(dialogue.CALLER_NOTHING_DONE, book.requests[0], book, AnswerKind.IDLE)
-    yield _answer(dialogue.CALLER_UNKNOWN_RESULT, book.requests[0], book, AnswerKind.REPORT)
+        yield _answer(wording, book.requests[0], book, vocabulary, AnswerKind.AGAIN)
+    yield _answer(dialogue.CALLER_NOTHING_DONE, book.requests[0], book, vocabulary, AnswerKind.IDLE)
+    yield _answer(dialogue.CALLER_UNKNOWN_RESULT, book.requests[0], book, vocabulary, AnswerKind.REPORT)
     failure = book.report(book.requests[0].tool, book.requests[0].arguments, error_value("tool_error", "no"))
-    yield _answer(failure, book.requests[0], book, AnswerKind.FAILURE)
+    yield _answer(failure, book.requests[0], book, vocabulary, AnswerKind.FAILURE)
     rule = book.identification
     facts = scenarios[0].user.facts
     expected = rule.parse(book.answer(rule.topic, facts, 0))
@@ -124,18 +126,18 @@ def _reports(scenarios: Sequence[Scenario], book: Phrasebook) -> dict[str, Reque
     for scenario in scenarios:
         for state in (DualState.for_scenario(scenario), replay_reference(scenario).state):
             for request in book.requests:
-                phone = state.side(Side.USER).copy()
-                outcome = find_tool(scenario.domain, request.tool).invoke(phone, request.arguments)
+                used = state.side(Side.USER).copy()
+                outcome = find_tool(scenario.domain, request.tool).invoke(used, request.arguments)
                 if outcome.ok:
                     reports[book.report(request.tool, request.arguments, outcome.value)] = request
     return reports
 
 
-def _answer(text: str, request: Request, book: Phrasebook, kind: AnswerKind) -> Line:
+def _answer(text: str, request: Request, book: Phrasebook, vocabulary: Vocabulary, kind: AnswerKind) -> Line:
     step = Step(Side.USER, request.tool, dict(request.arguments), request.phrasings, request.reports)
 
     def judge(heard: str) -> tuple[bool, float]:
-        answer = judge_answer(heard, step, book)
+        answer = judge_answer(heard, step, book, vocabulary)
         return answer.kind is kind, answer.lead
 
     return Line(text, f"{kind} {request.tool}", judge)

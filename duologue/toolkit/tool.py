@@ -2,8 +2,8 @@
 
 A domain declares its tools with the decorators at the end of this module::
 
-    @write_tool("heating", Side.USER, "Switch the heating on or off.")
-    def toggle_heating(state: SideState) -> ToolResult: ...
+    @write_tool("garage", Side.USER, "Open or close the door.")
+    def move_door(state: SideState) -> ToolResult: ...
 
 The function's name is the registry key, the name the model sees, the ``name`` of the recorded action
 and the key of gold replay. A body changes ``state.db`` and ``state.memory`` in place, refuses with

@@ -6,6 +6,7 @@ from duologue.brains.reply import BrainCall, BrainReply
 from duologue.errors import ConfigError
 from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.tool import END_CALL_TOOL
+from duologue.toolkit.vocabulary import vocabulary_of
 from tests.brains.chat import called, heard, spoke
 
 NUMBER = "Please tell me your phone number, digit by digit."
@@ -23,13 +24,13 @@ TRANSFER_STEP = {"side": "agent", "name": "transfer_to_human_agents", "arguments
 def agent(book: Phrasebook):
     def decide(plan: list[dict], *messages: dict) -> BrainReply:
         start = [heard("Hello"), spoke(book.greeting), *FOUND, *LOOKED_UP]
-        return Reference(book, plan, "mobile_data_issue").decide([*start, *messages], [])
+        return Reference(book, vocabulary_of("tau2_telecom"), plan, "mobile_data_issue").decide([*start, *messages], [])
 
     return decide
 
 
 def test_it_greets_first_and_then_asks_who_calls(book: Phrasebook) -> None:
-    brain = Reference(book, [], "mobile_data_issue")
+    brain = Reference(book, vocabulary_of("tau2_telecom"), [], "mobile_data_issue")
     assert brain.decide([heard("Hello")], []).text == book.greeting
     assert brain.decide([heard("Hello"), spoke(book.greeting), heard("It is slow.")], []).text == NUMBER
 
@@ -38,12 +39,12 @@ def test_it_greets_first_and_then_asks_who_calls(book: Phrasebook) -> None:
 def test_the_heard_number_is_looked_up(book: Phrasebook, words: str) -> None:
     talk = [heard("Hello"), spoke(book.greeting), heard("Slow."), spoke(NUMBER), heard(f"My phone number is {words}")]
     call = BrainCall("get_customer_by_phone", {"phone_number": "555-123-2002"})
-    assert Reference(book, [], "mms_issue").decide(talk, []) == BrainReply(calls=(call,))
+    assert Reference(book, vocabulary_of("tau2_telecom"), [], "mms_issue").decide(talk, []) == BrainReply(calls=(call,))
 
 
 def test_a_number_that_cannot_be_heard_ends_with_the_name(book: Phrasebook) -> None:
     talk = [heard("Hello"), spoke(book.greeting), heard("Slow.")]
-    brain = Reference(book, [FLIP_STEP], "mms_issue")
+    brain = Reference(book, vocabulary_of("tau2_telecom"), [FLIP_STEP], "mms_issue")
     for _ in range(MAX_NUMBER_REQUESTS):
         talk += [spoke(brain.decide(talk, []).text), heard("My number is 5551-2322.")]
     name = brain.decide(talk, []).text
@@ -54,7 +55,10 @@ def test_a_number_that_cannot_be_heard_ends_with_the_name(book: Phrasebook) -> N
 def test_an_unknown_number_is_asked_again(book: Phrasebook) -> None:
     missing = called("get_customer_by_phone", {"phone_number": "555-123-2002"}, {"status": "error", "message": "no"})
     talk = [heard("Hello"), spoke(book.greeting), *FOUND, *missing]
-    assert Reference(book, [], "mms_issue").decide(talk, []).text == book.identification.again
+    assert (
+        Reference(book, vocabulary_of("tau2_telecom"), [], "mms_issue").decide(talk, []).text
+        == book.identification.again
+    )
 
 
 def test_a_step_of_the_caller_is_asked_for_and_then_confirmed(agent) -> None:
@@ -128,4 +132,4 @@ def test_it_closes_once_and_stays_silent_after_the_end(agent) -> None:
 
 def test_a_step_without_words_is_refused(book: Phrasebook) -> None:
     with pytest.raises(ConfigError, match="no request for fly"):
-        Reference(book, [{"side": "user", "name": "fly", "arguments": {}}], "mms_issue")
+        Reference(book, vocabulary_of("tau2_telecom"), [{"side": "user", "name": "fly", "arguments": {}}], "mms_issue")

@@ -4,6 +4,7 @@ from duologue.brains.dialogue import CALLER_AGAIN, CALLER_DONE, CALLER_NOT_HAPPY
 from duologue.brains.reply import BrainCall, BrainReply
 from duologue.brains.scripted_user import MAX_AGAIN, ScriptedUser
 from duologue.toolkit.phrasebook import Phrasebook
+from duologue.toolkit.vocabulary import vocabulary_of
 from tests.brains.chat import called, heard, spoke
 
 GREETED = [heard("Hello, thank you for calling. How can I help you today?"), spoke("Hello. My internet is slow.")]
@@ -13,7 +14,7 @@ FLIPPED = called("toggle_airplane_mode", {}, {"on": False})
 
 @pytest.fixture
 def caller(book: Phrasebook, facts: dict, phone_tools: list[str]):
-    user = ScriptedUser(book, facts)
+    user = ScriptedUser(book, vocabulary_of("tau2_telecom"), facts)
     return lambda *messages: user.decide(list(messages), phone_tools)
 
 
@@ -43,7 +44,7 @@ def test_no_tool_is_used_without_a_request(caller) -> None:
 
 
 def test_a_tool_of_the_other_side_is_never_called(book: Phrasebook, facts: dict) -> None:
-    assert not ScriptedUser(book, facts).decide([*GREETED, heard(FLIP)], []).calls
+    assert not ScriptedUser(book, vocabulary_of("tau2_telecom"), facts).decide([*GREETED, heard(FLIP)], []).calls
 
 
 def test_the_result_is_reported_as_the_phone_shows_it(caller) -> None:

@@ -4,6 +4,7 @@ from duologue.records.action import ReferenceAction, Side
 from duologue.records.scenario import Instructions, Persona, Resources, SideSpec, Task
 from duologue.talk.card import readable, role_card, tool_cards
 from duologue.toolkit.prompt import render_prompt
+from duologue.toolkit.vocabulary import PLAIN, Vocabulary
 from tests.bridge.counter_shop import shop_scenario
 
 
@@ -56,10 +57,15 @@ def test_tools_carry_their_schema_and_what_ends_the_call() -> None:
 
 def test_names_of_code_become_words() -> None:
     names = ("toggle_airplane_mode", "EndConversationTool", "check_sim_status", "toggle_wifi", "x")
-    assert [readable(name) for name in names] == [
+    words = Vocabulary(labels={"sim": "SIM", "wifi": "Wi-Fi"})
+    assert [readable(name, words) for name in names] == [
         "Toggle airplane mode",
         "End conversation",
         "Check SIM status",
         "Toggle Wi-Fi",
         "X",
     ]
+
+
+def test_a_domain_without_labels_has_its_words_in_lower_case() -> None:
+    assert [readable(name, PLAIN) for name in ("check_sim", "find_by_id")] == ["Check sim", "Find by ID"]

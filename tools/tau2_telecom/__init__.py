@@ -9,6 +9,7 @@ from tools.tau2_telecom import (
     user_checks,
     vectors,
     view,
+    vocabulary,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "user_checks",
     "vectors",
     "view",
+    "vocabulary",
 ]

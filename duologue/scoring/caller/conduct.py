@@ -11,6 +11,7 @@ from duologue.records.scenario import Scenario
 from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import RULES_NAME
 from duologue.toolkit.utterances import Deed, Utterance
+from duologue.toolkit.vocabulary import vocabulary_of
 
 SILENCE_MS = 20_000
 """A caller who has heard nothing for so long may hang up."""
@@ -18,16 +19,13 @@ SILENCE_MS = 20_000
 ABSENCE_MS = 60_000
 """A caller who heard a question, and says and does nothing for so long, is gone."""
 
-_AGENT_LINES = re.compile(
+_AGENT_LINES = (
     r"\bthank(?:s| you) for (?:calling|contacting|reaching out)\b"
     r"|\bhow (?:can|may) i (?:help|assist) you\b"
     r"|\banything else (?:that )?i (?:can|may) (?:help|assist|do)\b"
     r"|\bi (?:will|'ll|’ll|am going to|can) transfer you\b"
     r"|\b(?:may|can|could) i (?:please )?have your (?:full )?(?:name|phone|number|account|date of birth)\b"
     r"|\blet me (?:pull up|look up|check) your (?:account|line|details)\b"
-    r"|\bi (?:have|'ve|’ve) (?:refueled|resumed|suspended|enabled|disabled) (?:roaming )?"
-    r"(?:on |for )?your (?:line|data)\b",
-    re.IGNORECASE,
 )
 _OUT_OF_PART = re.compile(
     r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b"
@@ -54,9 +52,10 @@ _REASON = re.compile(
 )
 
 
-def agent_lines(deeds: Sequence[Deed]) -> Iterator[tuple[str, list[int]]]:
+def agent_lines(scenario: Scenario, deeds: Sequence[Deed]) -> Iterator[tuple[str, list[int]]]:
     """Yield what the caller said as if it were the agent, with the events that hold it."""
-    yield from _found(_AGENT_LINES, deeds)
+    lines = (_AGENT_LINES, *vocabulary_of(scenario.domain).agent_lines)
+    yield from _found(re.compile("|".join(lines), re.IGNORECASE), deeds)
 
 
 def lines_out_of_part(scenario: Scenario, deeds: Sequence[Deed]) -> Iterator[tuple[str, list[int]]]:

@@ -90,7 +90,7 @@ def _tools(evidence: Evidence) -> Finding:
 
 @_caller_check(ROLE)
 def _role(evidence: Evidence) -> Finding:
-    lines = [{"said": said, "trace": seqs} for said, seqs in agent_lines(evidence.deeds)]
+    lines = [{"said": said, "trace": seqs} for said, seqs in agent_lines(evidence.scenario, evidence.deeds)]
     if lines:
         return _finding(False, f"the caller spoke as the agent: {lines[0]['said']!r}", lines)
     return _finding(True, "the caller never spoke as the agent")

@@ -21,6 +21,7 @@ from duologue.toolkit.phrasebook import PHRASEBOOKS
 from duologue.toolkit.rules import RULES_NAME
 from duologue.toolkit.tool import Tool, ToolKind, find_tool
 from duologue.toolkit.utterances import Deed, Utterance, join_words
+from duologue.toolkit.vocabulary import Vocabulary, vocabulary_of
 
 _COMMON_SHARE = 0.2
 """A word of more than this share of the caller's tools tells none of them (but of three at least)."""
@@ -49,7 +50,6 @@ _COURTESY = re.compile(
 )
 _SENTENCE_ENDS = (".", "!", "?", "…")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
-_JOINED = ((r"\bw(?:i|hy)[ -]?fi\b", "wifi"), (r"\bair ?plane\b", "airplane"), (r"\be[ -]sim\b", "esim"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class _Words:
 class _Past:
     """What the caller was told before a call; ``spoke_seq`` is the last event of its own words so far."""
 
+    vocabulary: Vocabulary
     told: list[Utterance | HeardText] = field(default_factory=list)
     spoke_seq: int = 0
 
@@ -79,19 +80,24 @@ class _Past:
         """Return what was told by events after ``after``, up to ``until``."""
         return " ".join(_part(item, after, until) for item in self.told)
 
+    def words(self, after: int = 0, until: int | None = None) -> set[str]:
+        """Return the stems of what was told by events after ``after``, up to ``until``."""
+        return _words(self.text(after, until), self.vocabulary)
+
     def has_cut(self, known: frozenset[str]) -> bool:
         """Whether the agent's last sentence stops in the middle and has one of the words ``known``."""
         spoken = [item.text.strip() for item in self.told if isinstance(item, Utterance)]
         if not spoken or spoken[-1].endswith(_SENTENCE_ENDS):
             return False
-        return bool(_words(_SENTENCE_END.split(spoken[-1])[-1]) & known)
+        return bool(_words(_SENTENCE_END.split(spoken[-1])[-1], self.vocabulary) & known)
 
     def times_asked(self, own: frozenset[str], after: int, until: int) -> int:
         """Return in how many sentences told by events between the two the words ``own`` stand, said or heard."""
         counts = Counter[bool]()
         for item in self.told:
             sentences = _SENTENCE_END.split(_part(item, after, until))
-            counts[isinstance(item, HeardText)] += sum(bool(_words(sentence) & own) for sentence in sentences)
+            asking = [sentence for sentence in sentences if _words(sentence, self.vocabulary) & own]
+            counts[isinstance(item, HeardText)] += len(asking)
         return max(counts.values(), default=0)
 
 
@@ -110,10 +116,10 @@ def find_unasked(scenario: Scenario, deeds: Sequence[Deed]) -> tuple[list[Unaske
     A call whose result never came may be made again.
     """
     tools = _caller_tools(scenario)
-    vocabularies = _vocabularies(scenario.domain, tools)
-    of_any = frozenset().union(*(words.own for words in vocabularies.values()))
+    of_tools = _tool_words(scenario.domain, tools)
+    of_any = frozenset().union(*(words.own for words in of_tools.values()))
     delivered = _delivered(deeds)
-    past, earlier = _Past(), dict[tuple[str, str], _Earlier]()
+    past, earlier = _Past(vocabulary_of(scenario.domain)), dict[tuple[str, str], _Earlier]()
     unasked: list[Unasked] = []
     looked_at = 0
     for deed in deeds:
@@ -124,7 +130,7 @@ def find_unasked(scenario: Scenario, deeds: Sequence[Deed]) -> tuple[list[Unaske
         elif isinstance(deed, ToolCalled) and deed.side is Side.USER and deed.name in tools:
             looked_at += 1
             key = (deed.name, repr(sorted(deed.arguments.items())))
-            why = _why_unasked(tools[deed.name], vocabularies[deed.name], of_any, past, earlier.get(key))
+            why = _why_unasked(tools[deed.name], of_tools[deed.name], of_any, past, earlier.get(key))
             if deed.call_id in delivered:
                 earlier[key] = _next(earlier.get(key), past.spoke_seq, deed.seq)
             if why:
@@ -149,17 +155,17 @@ def _delivered(deeds: Sequence[Deed]) -> set[str]:
 def _why_unasked(tool: Tool, words: _Words, of_any: frozenset[str], past: _Past, earlier: _Earlier | None) -> str:
     """Return why a call was not asked for; empty when it was. ``earlier``: the equal calls that were answered."""
     if tool.kind is ToolKind.READ:
-        return "" if _words(past.text()) & of_any else "nothing that was said before is about any tool"
+        return "" if past.words() & of_any else "nothing that was said before is about any tool"
     if earlier is not None:
         return "" if _is_asked_again(words, past, earlier) else "it was not asked for again since the last time"
-    is_asked = bool(_words(past.text()) & words.own) or past.has_cut(words.known)
+    is_asked = bool(past.words() & words.own) or past.has_cut(words.known)
     return "" if is_asked else "nothing that was said before asks for it"
 
 
 def _is_asked_again(words: _Words, past: _Past, earlier: _Earlier) -> bool:
     """Whether a call was asked for since its last equal one, or more often than once before that one."""
     lately = past.text(after=earlier.call_seq)
-    if _words(lately) & words.own or _AGAIN.search(lately):
+    if past.words(after=earlier.call_seq) & words.own or _AGAIN.search(lately):
         return True
     asked = past.times_asked(words.own, earlier.spoke_seq, earlier.call_seq)
     is_twice = _TWICE.search(past.text(earlier.spoke_seq, earlier.call_seq)) is not None
@@ -185,15 +191,16 @@ def _caller_tools(scenario: Scenario) -> dict[str, Tool]:
     return found
 
 
-def _vocabularies(domain: str, tools: Mapping[str, Tool]) -> dict[str, _Words]:
+def _tool_words(domain: str, tools: Mapping[str, Tool]) -> dict[str, _Words]:
     """Return for each tool its words, and those that tell it from most others.
 
     The things in its name count when few names hold them, however often descriptions do; verbs that begin several
     names tell nothing.
     """
+    vocabulary = vocabulary_of(domain)
     limit = max(3, round(_COMMON_SHARE * len(tools)))
-    words = {name: _words(_texts(domain, tool)) for name, tool in tools.items()}
-    things = {name: _words(" ".join(name.split("_")[1:])) for name in tools}
+    words = {name: _words(_texts(domain, tool), vocabulary) for name, tool in tools.items()}
+    things = {name: _words(" ".join(name.split("_")[1:]), vocabulary) for name in tools}
     verbs = Counter(name.split("_")[0][:_STEM] for name in tools)
     shared = {verb for verb, count in verbs.items() if count > 1}
     rare, rare_things = _rare(words.values(), limit), _rare(things.values(), limit)
@@ -222,10 +229,10 @@ def _values(properties: Mapping[str, Any]) -> list[str]:
     return values
 
 
-def _words(text: str) -> set[str]:
+def _words(text: str, vocabulary: Vocabulary) -> set[str]:
     """Return the stems of the words that can tell a tool; courtesies and common words are left out."""
     text = _COURTESY.sub(" ", text).lower().replace("’", "").replace("'", "")
-    for pattern, joined in _JOINED:
+    for pattern, joined in vocabulary.compounds.items():
         text = re.sub(pattern, joined, text)
     text = re.sub(r"\b(?:[a-z][ .-]+){1,4}[a-z]\b\.?", lambda match: re.sub(r"[^a-z]", "", match.group()), text)
     return {word[:_STEM] for word in re.findall(r"[a-z]{3,}", text) if word not in _STOP}

@@ -198,13 +198,13 @@ function showSession(message) {
   if (session) return rebuild();
   session = message;
   otherName = message.side === "user" ? "Agent" : "Caller";
-  $("state-title").textContent = message.side === "user" ? "Your phone" : "Your system";
+  $("state-title").textContent = message.side === "user" ? `Your ${message.device || "side"}` : "Your system";
   document.title = `${message.card.title} · Duologue`;
   $("title").textContent = message.card.title;
   $("scenario").textContent = message.scenario;
   $("other-name").textContent = otherName;
   $("empty").textContent = message.side === "user"
-    ? "Read your role, then start the call. The agent greets you; say what is wrong, and do with your phone what you are asked to do."
+    ? `Read your role, then start the call. The agent greets you; say what is wrong, and do with your ${message.device || "tools"} what you are asked to do.`
     : "Read your brief, then start the call. You are the agent: greet the caller, use your tools, and hang up when everything is settled.";
   $("brief").replaceChildren(...message.card.sections.map(briefPart));
   showTools(message.tools);

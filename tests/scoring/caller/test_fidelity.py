@@ -221,6 +221,15 @@ def test_request_whose_last_words_come_after_the_call_counts_once(abroad: Scenar
     assert dialogue.say(AGENT, "and do so again.").use("toggle_airplane_mode").failed() == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "tool"),
+    [("Toggle your why fi, please.", "toggle_wifi"), ("Toggle air plane mode, please.", "toggle_airplane_mode")],
+)
+def test_words_of_the_domain_are_known_when_they_are_written_apart(abroad: Scenario, asked: str, tool: str) -> None:
+    assert talk(abroad, "Help.", asked).use(tool).failed() == []
+    assert talk(abroad, "Help.", asked).use("reset_apn_settings").failed() == ["caller_tools"]
+
+
 def test_several_requests_in_one_breath_are_all_asked_for(abroad: Scenario) -> None:
     dialogue = talk(abroad, "Help.", "Toggle airplane mode, then restart the phone, then run a speed test.")
     assert dialogue.use("toggle_airplane_mode").use("reboot_device").use("run_speed_test").failed() == []
@@ -233,6 +242,8 @@ def test_several_requests_in_one_breath_are_all_asked_for(abroad: Scenario) -> N
         ("Is there anything else I can help you with?", "caller_role"),
         ("May I have your phone number?", "caller_role"),
         ("I will transfer you to a colleague.", "caller_role"),
+        ("I have resumed your line.", "caller_role"),
+        ("I have enabled roaming on your line.", "caller_role"),
         ("As an AI language model I have no phone.", "caller_part"),
         ("My instructions say that I should be upset.", "caller_part"),
         ("I will call check_status_bar now.", "caller_part"),

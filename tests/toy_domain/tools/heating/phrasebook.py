@@ -2,6 +2,7 @@ import re
 
 from duologue.toolkit.phrasebook import PHRASEBOOKS, Identification, Phrasebook, Question, Request
 from duologue.toolkit.rules import RULES_NAME
+from duologue.toolkit.vocabulary import VOCABULARIES, Vocabulary
 
 DOMAIN = "heating"
 
@@ -48,5 +49,12 @@ PHRASEBOOKS.register(
         is_satisfied=lambda facts, tool, result: result["heating"] if tool == "check_thermostat" else None,
         final_checks={"cold_room": ("check_thermostat", {})},
     ),
+    owner=__name__,
+)
+
+VOCABULARIES.register(
+    DOMAIN,
+    RULES_NAME,
+    Vocabulary(joined={("thermo", "stat"): "thermostat"}, labels={"h7": "H7"}, device="thermostat"),
     owner=__name__,
 )
