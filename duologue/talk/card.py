@@ -37,7 +37,7 @@ def tool_cards(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
 
 
 def readable(name: str, vocabulary: Vocabulary) -> str:
-    """Return a name of code in words: ``find_account_by_id`` is ``Find account by ID``."""
+    """Return a name of code in words: ``list_rooms_by_id`` is ``List rooms by ID``."""
     words = [word.lower() for word in _WORD.findall(name)]
     labels = {**_LABELS, **vocabulary.labels}
     shown = [labels.get(word, word) for word in words]

@@ -2,8 +2,8 @@
 
 A domain registers one function for each kind::
 
-    @world_event("heating")
-    def tariff_changed(state: SideState, side: Side, data: Mapping[str, Any]) -> None: ...
+    @world_event("garage")
+    def door_jammed(state: SideState, side: Side, data: Mapping[str, Any]) -> None: ...
 
 The function is called for each side that has a database, on the bridge's shadow, on whoever hosts the side, and in gold
 replay. It changes ``state.db`` and ``state.memory`` in place, and refuses with ToolError.
