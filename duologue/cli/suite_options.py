@@ -62,10 +62,17 @@ def add_domain_flags(parser: argparse.ArgumentParser, flags: Iterable[CatalogueF
         group.add_argument(
             f"--{flag.name}",
             dest=_PREFIX + flag.name,
+            type=_text,
             choices=flag.choices or None,
             metavar=None if flag.choices else flag.metavar,
             help=(flag.help + default).replace("%", "%%"),
         )
+
+
+def _text(value: str) -> str:
+    if not value:
+        raise argparse.ArgumentTypeError("the value is empty; leave the flag out to do without it")
+    return value
 
 
 def given_domain_flags(args: argparse.Namespace) -> dict[str, str]:

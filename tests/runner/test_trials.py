@@ -74,9 +74,22 @@ def test_domain_without_suites_refuses_one() -> None:
         build_scenarios(Selection(prefix="tau2_telecom", suite="single"))
 
 
-def test_flag_of_another_domain_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--vab-mapping: domain tau2_telecom has no such option"):
-        build_scenarios(Selection(prefix="tau2_telecom", extra={"vab-mapping": "full"}))
+@pytest.mark.parametrize(("domain", "flag"), [("tau2_telecom", "vab-mapping"), ("voiceagentbench", "tau2-data")])
+def test_flag_of_another_domain_is_refused(domain: str, flag: str) -> None:
+    with pytest.raises(ConfigError, match=f"--{flag}: domain {domain} has no such option"):
+        build_scenarios(Selection(prefix=domain, extra={flag: "full"}))
+
+
+def test_rule_profile_of_another_domain_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--compat tau2: domain voiceagentbench has only default"):
+        build_scenarios(Selection(prefix="voiceagentbench", compat=("tau2",)))
+
+
+@pytest.mark.parametrize("flag", ["--tau2-data", "--vab-data"])
+def test_empty_place_of_a_copy_is_refused_and_not_read_as_none(flag: str) -> None:
+    with pytest.raises(OptionError, match=rf"{flag}: the value is empty") as caught:
+        parse_options([flag, ""])
+    assert caught.value.exit_code == 2
 
 
 def test_flags_of_domains_are_flags_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +101,10 @@ def test_flags_of_domains_are_flags_of_the_program(capsys: pytest.CaptureFixture
     assert caught.value.exit_code == 2
     with pytest.raises(SystemExit):
         parse_options(["--help"])
-    assert "--vab-mapping {compat,full}" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "--vab-mapping {compat,full}" in shown
+    assert "--tau2-data PATH" in shown
+    assert "--compat {reference,tau2}" in shown
 
 
 @pytest.mark.parametrize("flags", [["--trials", "0"], ["--caller-gap", "-1"], ["--dispatch", "never"]])
