@@ -64,7 +64,7 @@ class Call:
         self._folder = folder
         self._on_tick = on_tick
         self._log = CallLog(writer, on_event)
-        if len(utterances) != len(scenario.frozen_caller or ()):
+        if len(utterances) != len(scenario.caller.utterances):
             raise ValueError(f"{scenario.name}: {len(utterances)} recordings do not fit its caller")
         self._caller = _frozen_caller(utterances, settings) if utterances else None
         held = peers or {}

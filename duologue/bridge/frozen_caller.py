@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from duologue.bridge.exit_drain import BotActivity
 from duologue.protocol.messages import TICK_MS, TICK_SAMPLES
 from duologue.records.action import Side
+from duologue.records.caller import UtteranceStart
 from duologue.records.event import BotSpeaking, Event, SpokenText, UtterancePlayed
-from duologue.records.scenario import UtteranceStart
 
 _TICK_BYTES = 2 * TICK_SAMPLES
 _SILENCE = bytes(_TICK_BYTES)

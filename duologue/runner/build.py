@@ -153,11 +153,14 @@ def check_adapter(scenarios: Iterable[Scenario]) -> None:
     """Refuse scenarios that a turn agent cannot take part in.
 
     Raises:
-        ScenarioError: the caller of one is a bot.
+        ScenarioError: the caller of one is not recorded.
     """
-    names = [scenario.name for scenario in scenarios if scenario.frozen_caller is None]
-    if names:
-        raise ScenarioError(f"--adapter: turn agents hear recorded callers only; the caller of {names[0]} is a bot")
+    for scenario in scenarios:
+        if not scenario.caller.is_fixed:
+            raise ScenarioError(
+                f"--adapter: turn agents hear recorded callers only; the caller of {scenario.name} is "
+                f"{scenario.caller.what}: test the agent as a bot, or give the scenario a recorded caller"
+            )
 
 
 def judged_scenarios(scenarios: Iterable[Scenario]) -> list[str]:

@@ -11,7 +11,8 @@ from duologue.bridge.frozen_caller import Recording
 from duologue.config import load_bot_config
 from duologue.errors import FixtureError
 from duologue.protocol.messages import SAMPLE_RATE_HZ
-from duologue.records.scenario import FrozenUtterance, Scenario
+from duologue.records.caller import FrozenUtterance
+from duologue.records.scenario import Scenario
 from duologue.speech.spoken import SpokenUtterances
 from duologue.speech.utterances import Speaker, utterance_audio
 
@@ -28,7 +29,7 @@ def load_recordings(scenario: Scenario, speak: Speaker | None) -> tuple[Recordin
     """
     return tuple(
         _load(scenario, number, utterance, speak)
-        for number, utterance in enumerate(scenario.frozen_caller or (), start=1)
+        for number, utterance in enumerate(scenario.caller.utterances, start=1)
     )
 
 
@@ -38,7 +39,7 @@ def build_speaker(scenarios: Iterable[Scenario], user_config: Path, folder: Path
     Raises:
         ConfigError: the user bot's configuration cannot be read.
     """
-    utterances = (utterance for scenario in scenarios for utterance in scenario.frozen_caller or ())
+    utterances = (utterance for scenario in scenarios for utterance in scenario.caller.utterances)
     if all(utterance.text is None for utterance in utterances):
         return None
     return SpokenUtterances(load_bot_config(user_config).tts, folder)

@@ -10,8 +10,9 @@ from duologue.bridge.frozen_caller import FrozenCaller, Recording
 from duologue.clock import SystemClock
 from duologue.records import event as ev
 from duologue.records.action import Side
+from duologue.records.caller import FrozenUtterance, RecordedCaller, UtteranceStart
 from duologue.records.outcome import StopReason
-from duologue.records.scenario import FrozenUtterance, Scenario, SideSpec, UtteranceStart
+from duologue.records.scenario import Scenario, SideSpec
 from duologue.testing.scripted_bot import BotScript, exit_push, speaking
 from tests.bridge.counter_shop import shop_scenario
 from tests.bridge.stage import Played, open_trace, play
@@ -137,7 +138,7 @@ def recorded_scenario(*items: Recording) -> Scenario:
         has_user_state=False,
         user_needs_tools=False,
         initialization_actions=(),
-        frozen_caller=caller_side,
+        caller=RecordedCaller(utterances=caller_side),
     )
 
 

@@ -8,7 +8,8 @@ import soundfile
 
 from duologue.config import TtsConfig
 from duologue.errors import ConfigError, FixtureError
-from duologue.records.scenario import FrozenUtterance, Scenario, SideSpec, SignalName, UtteranceStart
+from duologue.records.caller import FrozenUtterance, LiveCaller, RecordedCaller, UtteranceStart
+from duologue.records.scenario import Scenario, SideSpec, SignalName
 from duologue.runner.utterances import build_speaker, load_recordings
 from duologue.speech.spoken import SpokenUtterances
 
@@ -30,7 +31,7 @@ def scenario(*utterances: FrozenUtterance) -> Scenario:
         user=side,
         agent=side,
         success_signals=(SignalName.CLEAN_EXIT,),
-        frozen_caller=utterances or None,
+        caller=RecordedCaller(utterances=utterances) if utterances else LiveCaller(),
     )
 
 
