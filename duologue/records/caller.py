@@ -68,6 +68,7 @@ class LiveCaller(Record):
     kind: Literal["live"] = "live"
     what: ClassVar[str] = "a bot"
     takes_bot: ClassVar[bool] = True
+    machine: ClassVar[str] = ""
     opens_call: ClassVar[bool] = False
     is_fixed: ClassVar[bool] = False
     max_turns: ClassVar[int | None] = None
@@ -83,6 +84,7 @@ class RecordedCaller(Record):
     kind: Literal["recorded"] = "recorded"
     utterances: tuple[FrozenUtterance, ...] = Field(min_length=1)
     what: ClassVar[str] = "a recording"
+    machine: ClassVar[str] = ""
     takes_bot: ClassVar[bool] = False
     opens_call: ClassVar[bool] = True
     is_fixed: ClassVar[bool] = True
@@ -144,7 +146,7 @@ Caller = Annotated[LiveCaller | RecordedCaller | MachineCaller, Field(discrimina
 whether it speaks first. ``is_fixed``: whether what it says and in which order is known before the call, so that an
 agent without a line can be given it turn by turn (``utterances``). ``max_turns``: how many turns it leaves to the agent
 at most, None when nothing bounds them. ``language``: None when nobody knows it before the call. ``sounds``: all that
-it can play, by name; ``unit``: what one of these is called.
+it can play, by name; ``unit``: what one of these is called. ``machine``: the name of the domain's machine behind it.
 """
 
 STORED_RECORDINGS = "frozen_caller"

@@ -1,4 +1,4 @@
-"""The sound of a frozen caller's utterance."""
+"""The sound of what a caller says."""
 
 from __future__ import annotations
 
