@@ -111,7 +111,7 @@ class PlayedCaller:
             self._playing = None
             events.append(BotSpeaking(side=Side.USER, speaking=False))
             happenings.append(ClipEnded(t_ms, self._clip_name))
-        happenings += self._ear.listen(t_ms, agent)
+        happenings += self._ear.listen(t_ms, agent, has_spoken=bool(happenings))
         if may_start:
             self._tell(happenings)
         if played is not None:
@@ -168,8 +168,11 @@ class _Ear:
         self._quiet_ms = 0
         self._ended_ms: int | None = None
 
-    def listen(self, t_ms: int, agent: BotActivity) -> list[Happening]:
-        """Return what happened up to the tick that begins at ``t_ms``."""
+    def listen(self, t_ms: int, agent: BotActivity, *, has_spoken: bool) -> list[Happening]:
+        """Return what happened up to the tick that begins at ``t_ms``.
+
+        An agent that is quiet when the caller ``has_spoken`` has had its turn: what it says next answers that.
+        """
         found: list[Happening] = []
         is_busy = _is_occupied(agent)
         self._quiet_ms = 0 if is_busy else self._quiet_ms + TICK_MS
@@ -179,7 +182,8 @@ class _Ear:
             self._ended_ms = t_ms + TICK_MS
         found += [WordsHeard(t_ms, text) for text in self.words]
         self.words.clear()
-        if self._ended_ms is not None and self._quiet_ms >= self._gap_ms:
+        is_over = self._quiet_ms >= self._gap_ms or (has_spoken and not is_busy)
+        if self._ended_ms is not None and is_over:
             found.append(AgentStopped(t_ms, self._ended_ms))
             self._ended_ms = None
         return [*found, TimePassed(t_ms, is_busy, agent.is_audible)]

@@ -28,7 +28,11 @@ class AgentStarted:
 
 @dataclass(frozen=True, slots=True)
 class AgentStopped:
-    """The agent's turn is over: it does not speak or think, and no tool is running. Its voice ended at ``ended_ms``."""
+    """The agent's turn is over, and its voice ended at ``ended_ms``.
+
+    It has not spoken or thought, and no tool was running, for a while (0.8 s unless the run says otherwise), or when a
+    clip of the caller ended.
+    """
 
     at_ms: int
     ended_ms: int
