@@ -8,7 +8,7 @@ from duologue.errors import ScenarioError
 from duologue.records.action import Side
 from duologue.records.caller import ClipSource, FrozenUtterance, LiveCaller, MachineCaller, RecordedCaller
 from duologue.records.scenario import Scenario
-from duologue.runner.build import check_adapter
+from duologue.runner.build import check_adapter, check_scenarios
 from tests.bridge.counter_shop import shop_scenario
 
 RECORDED = RecordedCaller(utterances=(FrozenUtterance(text="Hello.", language="de"), FrozenUtterance(audio="a.wav")))
@@ -65,3 +65,10 @@ def test_turn_agent_is_refused_for_a_caller_that_reacts_with_name_and_remedy() -
         ScenarioError, match=r"counter_shop__1 is a state machine: .*give the scenario a recorded caller"
     ):
         check_adapter([scenario(caller=RECORDED), scenario(caller=MACHINE)])
+
+
+def test_machine_that_its_domain_does_not_have_is_found_before_a_call() -> None:
+    with pytest.raises(
+        ScenarioError, match="counter_shop__1: domain 'counter_shop' has no caller machine 'complainer'"
+    ):
+        check_scenarios([scenario(caller=MACHINE, initialization_actions=())])
