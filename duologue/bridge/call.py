@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from duologue.audio.recording import RecordingWriter
 from duologue.bridge.call_log import CallLog
+from duologue.bridge.caller import build_caller
+from duologue.bridge.clip import Clip
 from duologue.bridge.conversation import Conversation, stop_reason_of
 from duologue.bridge.ending import final_state, pull_both
-from duologue.bridge.frozen_caller import FrozenCaller, Recording
 from duologue.bridge.party import CallContext, build_party
 from duologue.bridge.peer import Peer
 from duologue.bridge.preparation import connect_both, prepare
@@ -41,7 +42,7 @@ class Call:
         folder: where the recording goes; must exist.
         clock: wall time, for pacing and for ``wall_ms``.
         plan: what an oracle brain on the agent side is told, when it asks for it.
-        utterances: the sound of the scenario's frozen caller, if it has one.
+        clips: the sound of everything that the scenario's caller can play, by name; empty when a bot calls.
         peers: who holds a side that no bot holds.
         on_event: called with each event.
         on_tick: called after each tick with the media time reached, in milliseconds.
@@ -55,7 +56,7 @@ class Call:
         folder: Path,
         clock: Clock,
         plan: PlanPayload | None = None,
-        utterances: Sequence[Recording] = (),
+        clips: Mapping[str, Clip] | None = None,
         peers: Mapping[Side, Peer] | None = None,
         on_event: Callable[[Event], None] | None = None,
         on_tick: Callable[[int], None] | None = None,
@@ -64,9 +65,7 @@ class Call:
         self._folder = folder
         self._on_tick = on_tick
         self._log = CallLog(writer, on_event)
-        if len(utterances) != len(scenario.frozen_caller or ()):
-            raise ValueError(f"{scenario.name}: {len(utterances)} recordings do not fit its caller")
-        self._caller = _frozen_caller(utterances, settings) if utterances else None
+        self._caller = build_caller(scenario, clips or {}, settings, writer.header.epoch)
         held = peers or {}
         parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
         self._attempt = CallContext(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
@@ -154,11 +153,3 @@ class Call:
                 return Cause.TRANSPORT
             case _:
                 return Cause.HARNESS
-
-
-def _frozen_caller(utterances: Sequence[Recording], settings: CallSettings) -> FrozenCaller:
-    return FrozenCaller(
-        utterances,
-        gap_ms=round(settings.caller_gap_s * 1000),
-        patience_ms=round(settings.caller_patience_s * 1000),
-    )

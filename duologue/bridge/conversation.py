@@ -10,10 +10,10 @@ from functools import partial
 from duologue.audio.pcm import level_dbfs
 from duologue.audio.recording import RecordingWriter
 from duologue.bridge.bot_events import action_data
+from duologue.bridge.caller import Caller
 from duologue.bridge.connection import Inbound, TickReply
 from duologue.bridge.exit_drain import BotActivity, CallEnd
 from duologue.bridge.foreign_tools import ForeignTools, ToolRequest, parse_tool_call
-from duologue.bridge.frozen_caller import FrozenCaller
 from duologue.bridge.party import CallContext, Party
 from duologue.bridge.realtime import RealtimeConnection
 from duologue.bridge.realtime_pacing import Pacer
@@ -24,14 +24,22 @@ from duologue.errors import BotError, BotUnavailable, ProtocolViolation, Reconci
 from duologue.protocol.messages import TICK_MS, RtviMessage
 from duologue.protocol.requests import Stray, StrayAnswer
 from duologue.records.action import Side
-from duologue.records.event import CallStarted, ExitRequested, Interrupted, LoopTimed, ToolCalled, ToolReturned
+from duologue.records.event import (
+    CallStarted,
+    ExitRequested,
+    Interrupted,
+    LoopTimed,
+    SpokenText,
+    ToolCalled,
+    ToolReturned,
+)
 from duologue.records.outcome import StopReason
 
 
 class Conversation:
     """Runs a prepared call to its end. Time exists only here: one pass of the loop is one tick.
 
-    ``caller`` stands for the user bot when the caller is recorded.
+    ``caller`` stands for the user bot when no bot calls.
     """
 
     def __init__(
@@ -39,7 +47,7 @@ class Conversation:
         attempt: CallContext,
         shadows: Reconciler,
         recording: RecordingWriter,
-        caller: FrozenCaller | None = None,
+        caller: Caller | None = None,
         on_tick: Callable[[int], None] | None = None,
     ) -> None:
         self._attempt = attempt
@@ -69,7 +77,7 @@ class Conversation:
             LoopTooLate: a call in real time could not be kept on time.
         """
         settings, clock = self._attempt.settings, self._attempt.clock
-        self._kick_off = settings.kick_off if self._caller is None else ""
+        self._kick_off = "" if self._attempt.scenario.caller.opens_call else settings.kick_off
         self._attempt.log.write(CallStarted(kick_off=self._kick_off))
         if not settings.is_realtime:
             self._pacer = Pacer(clock) if settings.is_paced else None
@@ -218,6 +226,8 @@ class Conversation:
                 if not party.hosts_tools and isinstance(event, ToolCalled | ToolReturned):
                     continue  # Its calls are logged where they are run.
                 self._attempt.log.write(event)
+                if self._caller is not None and isinstance(event, SpokenText):
+                    self._caller.hear(event.text)
                 if isinstance(event, ExitRequested):
                     self._hang_up(party)
             self._refuse(party.side, item)

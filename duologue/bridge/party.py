@@ -49,7 +49,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Everything that the phases of one call share. A caller that is recorded has no party."""
+    """Everything that the phases of one call share. A caller that no bot holds has no party."""
 
     scenario: Scenario
     settings: CallSettings

@@ -104,8 +104,8 @@ def scenario_payload(attempt: CallContext, side: Side) -> dict[str, Any]:
     }
     if side is Side.AGENT and scenario.max_tool_turns is not None:
         payload["max_tool_turns"] = scenario.max_tool_turns
-    if side is Side.AGENT and scenario.frozen_caller is not None:
-        payload["language"] = scenario.frozen_caller[0].language
+    if side is Side.AGENT and scenario.caller.language is not None:
+        payload["language"] = scenario.caller.language
     if attempt.plan is not None and wants_plan and attempt.settings.send_plan:
         payload.update(attempt.plan.fields())
     return payload

@@ -38,9 +38,9 @@ class CallSettings:
 
     ``*_timeout_s`` are wall time: they bound a bot that hangs and never decide anything else.
     All other times are media time. ``tick_timeout_s`` must exceed the longest answer of a model, because a
-    bot's time stands still while its model works. ``kick_off`` goes to the agent, unless the caller is recorded:
-    then the caller speaks first. ``caller_gap_s`` and ``caller_patience_s`` are those of
-    :class:`~duologue.bridge.frozen_caller.FrozenCaller`.
+    bot's time stands still while its model works. ``kick_off`` goes to the agent, unless the caller speaks
+    first. ``caller_gap_s`` and ``caller_patience_s`` are those of
+    :class:`~duologue.bridge.recording_machine.RecordingMachine`; the first is also when a machine hears a turn end.
     """
 
     agent_url: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
 
 from duologue.records.action import Delta, RecordedAction, Side
 from duologue.records.outcome import Cause, StopReason
@@ -96,15 +96,22 @@ class SpokenText(EventBase):
 
 
 class UtterancePlayed(EventBase):
-    """A recorded utterance of a frozen caller starts (``index`` from 0); its words are in the scenario.
+    """A caller that is no bot starts to say something (``index`` from 0); its words are in the scenario.
 
-    ``heard`` text, answers and tool calls up to the next one belong to this user turn.
+    ``heard`` text, answers and tool calls up to the next one belong to this user turn. ``clip`` is the name of what a
+    machine plays; recorded utterances have none, and store none.
     """
 
     event: Literal["utterance_played"] = "utterance_played"
     side: Side = Side.USER
     index: int
     duration_ms: int = 0
+    clip: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_clip(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if key != "clip" or value}
 
 
 class UtteranceAnswered(EventBase):

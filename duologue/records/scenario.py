@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from duologue.records.action import DbAssertion, InitAction, ReferenceAction, Side
+from duologue.records.caller import Caller, LiveCaller, read_stored_caller, stored_caller
 from duologue.records.record import Record
 
 
@@ -55,54 +57,6 @@ class Resources(Record):
     info_sections: dict[str, str] = Field(default_factory=dict)
 
 
-class UtteranceStart(Record):
-    """When a recorded utterance starts; exactly one of the three is set.
-
-    ``after_turn``: once the agent's turn has ended. ``at_ms``: at this media time. ``over_ms``: this long after the
-    agent began to speak, over its words.
-    """
-
-    after_turn: bool = False
-    at_ms: int | None = Field(default=None, ge=0)
-    over_ms: int | None = Field(default=None, ge=0)
-
-    @model_validator(mode="after")
-    def _check(self) -> UtteranceStart:
-        if [self.after_turn, self.at_ms is not None, self.over_ms is not None].count(True) != 1:
-            raise ValueError("an utterance starts after_turn, at_ms or over_ms: give exactly one")
-        return self
-
-
-class FrozenUtterance(Record):
-    """One recorded turn of a frozen caller.
-
-    Args:
-        audio: sound file: a path under the data root, or an absolute one for the user's own data.
-        audio_b64: the sound file itself in base64, instead of ``audio``.
-        text: words to be spoken once by the configured TTS, when there is no sound file.
-        voice: settings of that TTS.
-        transcript: what is said, for scoring; no bot ever gets it.
-        language: code of the spoken language, the hint for recognisers.
-        start: when it is played.
-
-    Without audio and text an utterance cannot be played: the attempt ends with an error that says so.
-    """
-
-    audio: str | None = None
-    audio_b64: str | None = Field(default=None, repr=False)
-    text: str | None = None
-    voice: dict[str, Any] = Field(default_factory=dict)
-    transcript: str = ""
-    language: str = "en"
-    start: UtteranceStart = UtteranceStart(after_turn=True)
-
-    @model_validator(mode="after")
-    def _check(self) -> FrozenUtterance:
-        if sum(source is not None for source in (self.audio, self.audio_b64, self.text)) > 1:
-            raise ValueError("an utterance has one source: audio, audio_b64 or text")
-        return self
-
-
 GRADER_LABEL = "grader"
 """The label that names the graded check which scores a scenario instead of ``success_signals``."""
 
@@ -137,7 +91,7 @@ class WorldEvent(Record):
     before: str = ""
 
 
-_OPTIONAL = frozenset({"frozen_caller", "grading", "max_tool_turns", "world_events"})
+_OPTIONAL = frozenset({"grading", "max_tool_turns", "world_events"})
 
 
 class Scenario(Record):
@@ -147,9 +101,11 @@ class Scenario(Record):
     ``profile`` selects between documented rule variants of a domain. ``reference_actions`` is the
     reference solution; ``success_signals`` are the checks that gate the verdict, the engine's (:class:`SignalName`) or
     the domain's, unless the label ``grader`` names a graded check of the domain; ``grading`` is what that one needs,
-    and no bot is ever sent it. With a ``frozen_caller``
-    no user bot takes part: the bridge plays its utterances in order. ``max_tool_turns``: after so many turns with tool
-    calls the agent's model is not asked again before the caller has spoken. ``world_events`` happen in their order.
+    and no bot is ever sent it. ``caller`` is who calls: a live one
+    unless it says otherwise. ``max_tool_turns``: after so many turns with tool calls the agent's model is not asked
+    again before the caller has spoken. ``world_events`` happen in their order.
+
+    A live caller is left out of a stored scenario, and a recorded one is stored as ``frozen_caller``, its utterances.
     """
 
     name: str
@@ -173,19 +129,22 @@ class Scenario(Record):
     clean_text: bool = False
     disallow_extra_items: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
-    frozen_caller: tuple[FrozenUtterance, ...] | None = None
+    caller: Caller = LiveCaller()
     grading: dict[str, Any] = Field(default_factory=dict)
     max_tool_turns: int | None = Field(default=None, ge=1)
     world_events: tuple[WorldEvent, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_caller(cls, data: Any) -> Any:
+        return read_stored_caller(data) if isinstance(data, Mapping) else data
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
         if not self.success_signals and not self.grader:
             raise ValueError(f"scenario {self.name}: success_signals must not be empty without a grader")
-        if self.frozen_caller == ():
-            raise ValueError(f"scenario {self.name}: a frozen caller needs at least one utterance")
-        if self.frozen_caller and (self.has_user_state or self.user_needs_tools):
-            raise ValueError(f"scenario {self.name}: a frozen caller has no database and no tools")
+        if not self.caller.takes_bot and (self.has_user_state or self.user_needs_tools):
+            raise ValueError(f"scenario {self.name}: a caller that is {self.caller.what} has no database and no tools")
         if [event.at_ms for event in self.world_events] != sorted(event.at_ms for event in self.world_events):
             raise ValueError(f"scenario {self.name}: world_events must be in order of at_ms")
         steps = {action.action_id for action in self.reference_actions}
@@ -199,8 +158,13 @@ class Scenario(Record):
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what only some domains have."""
-        data: dict[str, Any] = handler(self)
-        return {key: value for key, value in data.items() if key not in _OPTIONAL or value}
+        data: dict[str, Any] = {}
+        for key, value in handler(self).items():
+            if key == "caller":
+                data.update(stored_caller(self.caller.kind, value))
+            elif key not in _OPTIONAL or value:
+                data[key] = value
+        return data
 
     @property
     def prefix(self) -> str:
@@ -215,7 +179,7 @@ class Scenario(Record):
     @property
     def bot_sides(self) -> tuple[Side, ...]:
         """The sides that take part as bots."""
-        return tuple(Side) if self.frozen_caller is None else (Side.AGENT,)
+        return tuple(Side) if self.caller.takes_bot else (Side.AGENT,)
 
     def side(self, side: Side) -> SideSpec:
         """Return one side's part."""

@@ -26,7 +26,7 @@ from duologue.runner.observer import RunObserver
 from duologue.runner.rescoring import rescore_folder
 from duologue.runner.scenario_log import scenario_log
 from duologue.runner.settings import RunSettings
-from duologue.runner.utterances import load_recordings
+from duologue.runner.utterances import load_clips
 from duologue.scoring.judge.client import Judge
 from duologue.speech.utterances import Speaker
 from duologue.trace.reader import Trace, load_trace
@@ -64,7 +64,7 @@ class AttemptRunner:
         observer: is told about events and time.
         ensure_bots: makes sure that bots which this run started are alive; raises BotUnavailable.
         judge: is asked about every attempt that can be evaluated; None without a judge.
-        speak: makes the sound of frozen callers' texts.
+        speak: makes the sound of callers' texts.
         build_call: makes the call of an attempt; everything but tests leaves it alone.
     """
 
@@ -109,7 +109,7 @@ class AttemptRunner:
         if self.ensure_bots is not None:
             await self.ensure_bots()
         try:
-            utterances = load_recordings(attempt.scenario, self.speak)
+            clips = load_clips(attempt.scenario, self.speak)
         except DuologueError as error:
             log.end(StopReason.NOT_STARTED, Cause.INIT, type(error).__name__, str(error))
             return
@@ -120,7 +120,7 @@ class AttemptRunner:
             attempt.folder,
             self.clock,
             plan=build_plan(attempt.scenario),
-            utterances=utterances,
+            clips=clips,
             on_event=log.saw,
             on_tick=log.ticked,
         )

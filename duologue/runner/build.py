@@ -12,6 +12,7 @@ from duologue.runner.selection import prefix_of, select_scenarios
 from duologue.runner.settings import ALL_SUITES, REFERENCE_MODE, RunSettings, Selection
 from duologue.scoring import checking  # noqa: F401 - registers the engine's checks
 from duologue.state.fixtures import data_file, read_text
+from duologue.toolkit.caller_machine import CALLER_MACHINES
 from duologue.toolkit.checks import choose_checks
 from duologue.toolkit.dual_state import replay_reference
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue, CatalogueFlag
@@ -132,6 +133,8 @@ def check_scenarios(scenarios: Sequence[Scenario]) -> None:
     for scenario in scenarios:
         try:
             choose_checks(scenario)
+            if scenario.caller.machine:
+                CALLER_MACHINES.get(scenario.domain, scenario.caller.machine)
             replay_reference(scenario)
         except DuologueError as error:
             broken.append(str(error) if scenario.name in str(error) else f"{scenario.name}: {error}")
@@ -153,11 +156,14 @@ def check_adapter(scenarios: Iterable[Scenario]) -> None:
     """Refuse scenarios that a turn agent cannot take part in.
 
     Raises:
-        ScenarioError: the caller of one is a bot.
+        ScenarioError: the caller of one is not recorded.
     """
-    names = [scenario.name for scenario in scenarios if scenario.frozen_caller is None]
-    if names:
-        raise ScenarioError(f"--adapter: turn agents hear recorded callers only; the caller of {names[0]} is a bot")
+    for scenario in scenarios:
+        if not scenario.caller.is_fixed:
+            raise ScenarioError(
+                f"--adapter: turn agents hear recorded callers only; the caller of {scenario.name} is "
+                f"{scenario.caller.what}: test the agent as a bot, or give the scenario a recorded caller"
+            )
 
 
 def judged_scenarios(scenarios: Iterable[Scenario]) -> list[str]:

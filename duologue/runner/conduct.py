@@ -53,7 +53,7 @@ async def conduct(
 
 
 async def _with_turn_agent(adapter: AdapterSettings, base: AttemptRunner, batch: Batch) -> None:
-    utterances = [utterance for attempt in batch.attempts for utterance in attempt.scenario.frozen_caller or ()]
+    utterances = [utterance for attempt in batch.attempts for utterance in attempt.scenario.caller.utterances]
     transcriber = build_transcriber(
         adapter.transcriber,
         languages={utterance.language for utterance in utterances},

@@ -72,10 +72,12 @@ def check_talk(scenario: Scenario) -> None:
     """Refuse a scenario that no person can take part in.
 
     Raises:
-        ConfigError: its caller is recorded.
+        ConfigError: its caller takes no bot, and so no person.
     """
-    if scenario.frozen_caller is not None:
-        raise ConfigError(f"{scenario.name}: its caller is a recording, so there is no side for a person to take")
+    if not scenario.caller.takes_bot:
+        raise ConfigError(
+            f"{scenario.name}: its caller is {scenario.caller.what}, so there is no side for a person to take"
+        )
 
 
 async def conduct_talk(

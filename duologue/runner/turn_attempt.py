@@ -1,4 +1,4 @@
-"""One attempt at a scenario with a frozen caller against a turn agent: transcribe, loop, trace.
+"""One attempt at a scenario with a recorded caller against a turn agent: transcribe, loop, trace.
 
 Folder, scoring and files are those of any attempt; only the conversation is another one.
 """
@@ -14,6 +14,7 @@ from duologue.audio.decoding import duration_ms
 from duologue.clock import Clock
 from duologue.errors import ScenarioError
 from duologue.records.action import Side
+from duologue.records.caller import FrozenUtterance
 from duologue.records.event import (
     BotReady,
     CallEnded,
@@ -31,7 +32,7 @@ from duologue.records.event import (
     UtterancePlayed,
 )
 from duologue.records.outcome import Cause, StopReason
-from duologue.records.scenario import FrozenUtterance, Scenario
+from duologue.records.scenario import Scenario
 from duologue.runner.attempt import Attempt, AttemptRunner, _AttemptLog
 from duologue.speech.transcriber import Transcriber, transcribe_utterance
 from duologue.speech.utterances import Speaker, utterance_audio
@@ -75,7 +76,7 @@ class TurnConversation:
     """The conversation of one attempt; every step becomes an event at once.
 
     Args:
-        scenario: has a frozen caller.
+        scenario: has a recorded caller.
         task: names the attempt towards the agent.
         setup: what answers.
         writer: the attempt's trace.
@@ -83,7 +84,7 @@ class TurnConversation:
         on_event: is told about every event.
 
     Raises:
-        ScenarioError: the scenario has no frozen caller.
+        ScenarioError: the scenario has no recorded caller.
     """
 
     scenario: Scenario
@@ -96,9 +97,11 @@ class TurnConversation:
     _loop: TurnLoop = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.scenario.frozen_caller is None:
+        caller = self.scenario.caller
+        if not caller.is_fixed:
             raise ScenarioError(
-                f"{self.scenario.name}: its caller is a bot; a turn agent can only be tested with recorded utterances"
+                f"{self.scenario.name}: its caller is {caller.what}; a turn agent can only be tested with recorded "
+                "utterances: test the agent as a bot, or give the scenario a recorded caller"
             )
         if self.scenario.world_events:
             raise ScenarioError(
@@ -117,7 +120,7 @@ class TurnConversation:
         dual = DualState.for_scenario(self.scenario, epoch=self.writer.header.epoch)
         self._begin(dual)
         stop = StopReason.CALLER_DONE
-        for index, utterance in enumerate(self.scenario.frozen_caller or ()):
+        for index, utterance in enumerate(self.scenario.caller.utterances):
             if not await self._exchange(index, utterance):
                 stop = StopReason.FAULT
                 break

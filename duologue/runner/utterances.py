@@ -1,4 +1,4 @@
-"""From the utterances of a frozen caller to the sound that a call plays."""
+"""From what a caller can say to the sound that a call plays."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 from duologue.audio.decoding import decode_audio
 from duologue.audio.pcm import pcm_of
-from duologue.bridge.frozen_caller import Recording
+from duologue.bridge.clip import Clip
 from duologue.config import load_bot_config
 from duologue.errors import FixtureError
 from duologue.protocol.messages import SAMPLE_RATE_HZ
-from duologue.records.scenario import FrozenUtterance, Scenario
+from duologue.records.caller import ClipSource
+from duologue.records.scenario import Scenario
 from duologue.speech.spoken import SpokenUtterances
 from duologue.speech.utterances import Speaker, utterance_audio
 
@@ -19,33 +20,32 @@ SPEECH_CACHE = "speech_cache"
 """Folder beside the runs in which spoken utterances are kept."""
 
 
-def load_recordings(scenario: Scenario, speak: Speaker | None) -> tuple[Recording, ...]:
-    """Return the sound of a scenario's frozen caller; nothing when its caller is a bot.
+def load_clips(scenario: Scenario, speak: Speaker | None) -> dict[str, Clip]:
+    """Return the sound of everything that a scenario's caller can play, by name; nothing when its caller is a bot.
 
     Raises:
-        FixtureError: an utterance has no sound, or one that cannot be read or spoken; the message says which.
+        FixtureError: something has no sound, or one that cannot be read or spoken; the message says which.
         ConfigError: the synthesizer is missing.
     """
-    return tuple(
-        _load(scenario, number, utterance, speak)
-        for number, utterance in enumerate(scenario.frozen_caller or (), start=1)
-    )
+    caller = scenario.caller
+    return {
+        name: _load(f"{scenario.name}: {caller.unit} {name} of the caller", source, speak)
+        for name, source in caller.sounds.items()
+    }
 
 
 def build_speaker(scenarios: Iterable[Scenario], user_config: Path, folder: Path) -> Speaker | None:
-    """Return what speaks the texts of frozen callers, in the user bot's voice; None when none is a text.
+    """Return what speaks the texts of callers, in the user bot's voice; None when none is a text.
 
     Raises:
         ConfigError: the user bot's configuration cannot be read.
     """
-    utterances = (utterance for scenario in scenarios for utterance in scenario.frozen_caller or ())
-    if all(utterance.text is None for utterance in utterances):
+    if all(source.text is None for scenario in scenarios for source in scenario.caller.sounds.values()):
         return None
     return SpokenUtterances(load_bot_config(user_config).tts, folder)
 
 
-def _load(scenario: Scenario, number: int, utterance: FrozenUtterance, speak: Speaker | None) -> Recording:
-    where = f"{scenario.name}: utterance {number} of the caller"
+def _load(where: str, utterance: ClipSource, speak: Speaker | None) -> Clip:
     try:
         content = utterance_audio(utterance, speak)
     except FixtureError as error:
@@ -58,4 +58,4 @@ def _load(scenario: Scenario, number: int, utterance: FrozenUtterance, speak: Sp
         raise FixtureError(f"{where}: {utterance.audio or 'its audio'}: {error}") from error
     if not len(samples):
         raise FixtureError(f"{where}: {utterance.audio or 'its audio'} holds no sound")
-    return Recording(pcm_of(samples), utterance.start, utterance.transcript or utterance.text or "")
+    return Clip(pcm_of(samples), utterance.transcript or utterance.text or "")

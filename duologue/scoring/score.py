@@ -95,10 +95,10 @@ def score_trace(
 
 
 def _wanted_turns(trace: Trace) -> int:
-    """Return how many turns the agent has to take: never more than a frozen caller gives it."""
+    """Return how many turns the agent has to take: never more than the caller leaves it."""
     wanted = int(trace.header.settings.get(MIN_AGENT_TURNS) or 0)
-    caller = trace.header.scenario.frozen_caller
-    return wanted if caller is None else min(wanted, len(caller))
+    most = trace.header.scenario.caller.max_turns
+    return wanted if most is None else min(wanted, most)
 
 
 def count_tokens(trace: Trace) -> dict[Side, TokenUse]:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from duologue.audio.pcm import samples_of
 from duologue.config import TtsConfig
 from duologue.errors import FixtureError
-from duologue.records.scenario import FrozenUtterance
+from duologue.records.caller import ClipSource
 from duologue.speech.languages import ENGLISH, base_language
 from duologue.speech.voice import Voice
 from duologue.speech.voices import build_voice, engine_version
@@ -39,7 +39,7 @@ class SpokenUtterances:
         self._build_voice = build_voice
         self._voices: dict[str, Voice] = {}
 
-    def __call__(self, utterance: FrozenUtterance) -> bytes:
+    def __call__(self, utterance: ClipSource) -> bytes:
         """Return the WAV file of an utterance's text.
 
         Raises:
@@ -60,7 +60,7 @@ class SpokenUtterances:
         temporary.replace(path)
         return content
 
-    def _config(self, utterance: FrozenUtterance) -> TtsConfig:
+    def _config(self, utterance: ClipSource) -> TtsConfig:
         try:
             return TtsConfig.model_validate({**self.defaults.model_dump(), **utterance.voice})
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The sound of a frozen caller's utterance."""
+"""The sound of what a caller says."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from duologue.errors import FixtureError
-from duologue.records.scenario import FrozenUtterance
+from duologue.records.caller import ClipSource
 from duologue.state.fixtures import data_file
 
-Speaker = Callable[[FrozenUtterance], bytes]
+Speaker = Callable[[ClipSource], bytes]
 """Makes the audio file of an utterance that is given as text."""
 
 
-def utterance_audio(utterance: FrozenUtterance, speak: Speaker | None = None) -> bytes | None:
+def utterance_audio(utterance: ClipSource, speak: Speaker | None = None) -> bytes | None:
     """Return the audio file of an utterance, or None when it has neither sound nor words.
 
     Raises:

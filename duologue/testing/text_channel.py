@@ -47,6 +47,7 @@ from duologue.runner.mutation import MUTATION_KINDS, build_mutants
 from duologue.scoring.score import score_trace
 from duologue.state.canonical import contract_hash, digest
 from duologue.testing.noise import CLEAN, MILD, Noise, garble
+from duologue.testing.text_caller import MS_PER_WORD, TextCaller, build_text_caller
 from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.toolkit.side_host import crash_report
@@ -55,7 +56,6 @@ from duologue.trace.reader import Trace
 KICK_OFF = "Hello"
 MAX_UTTERANCES = 200
 MAX_CALLS_IN_A_ROW = 12
-_MS_PER_WORD = 350
 _UTC = "2025-02-25T12:08:00Z"
 
 
@@ -101,11 +101,13 @@ class TextCall:
         self._chance = random.Random(seed)
         self._events: list[Event] = []
         self._t_ms = 0
+        self._caller = user if isinstance(user, TextCaller) else None
+        self._kick_off = "" if scenario.caller.opens_call else KICK_OFF
 
     def run(self) -> Trace:
         """Play the call to its end and return its trace."""
         self._prepare()
-        self._add(CallStarted(kick_off=KICK_OFF))
+        self._add(CallStarted(kick_off=self._kick_off))
         stop = self._converse()
         self._add(CallEnded(stop_reason=stop, media_ms=self._t_ms))
         self._pull()
@@ -140,8 +142,9 @@ class TextCall:
         )
 
     def _converse(self) -> StopReason:
-        speaker = self.parties[Side.AGENT]
-        speaker.hear(KICK_OFF)
+        speaker = self.parties[Side.AGENT if self._kick_off else Side.USER]
+        if self._kick_off:
+            speaker.hear(self._kick_off)
         silent = 0
         for _ in range(MAX_UTTERANCES):
             said, has_ended = self._take_turn(speaker)
@@ -149,11 +152,13 @@ class TextCall:
                 return StopReason.EXIT
             self._happen()
             listener = self.parties[speaker.side.other]
+            if said:
+                self._deliver(said, listener)
+            if self._caller is not None and self._caller.has_hung_up:
+                return StopReason.CALLER_DONE
             silent = 0 if said else silent + 1
             if silent > 1:
                 return StopReason.TIMEOUT
-            if said:
-                self._deliver(said, listener)
             speaker = listener
         return StopReason.TIMEOUT
 
@@ -169,6 +174,8 @@ class TextCall:
         said: list[str] = []
         for _ in range(MAX_CALLS_IN_A_ROW):
             reply = party.brain.decide([dict(message) for message in party.messages], list(party.tools))
+            for event in self._caller.take_played() if self._caller is not None and party.side is Side.USER else ():
+                self._add(event)
             if reply.text:
                 said.append(self._say(party, reply.text))
             endings = [self._use_tool(party, call) for call in reply.calls]
@@ -182,7 +189,7 @@ class TextCall:
         words = text.split()
         if self._noise.cut and len(words) > 3 and self._chance.random() < self._noise.cut:
             text = " ".join(words[: self._chance.randrange(1, len(words) - 1)])
-        self._t_ms += _MS_PER_WORD * len(text.split())
+        self._t_ms += MS_PER_WORD * len(text.split())
         party.messages.append({"role": "assistant", "content": text})
         self._add(SpokenText(side=party.side, text=text))
         return text
@@ -272,7 +279,7 @@ def scenario_payload(scenario: Scenario, side: Side) -> dict[str, Any]:
 def run_text_call(
     scenario: Scenario, agent_kind: str, *, mutation: str = "", noise: Noise = CLEAN, seed: int | str = 0
 ) -> Trace:
-    """Play ``scenario`` between the agent ``agent_kind`` and the scripted caller.
+    """Play ``scenario`` between the agent ``agent_kind`` and its caller, a scripted one where a bot calls.
 
     Raises:
         ScenarioError: the scenario is broken, or has no mutant of the kind ``mutation``.
@@ -281,8 +288,11 @@ def run_text_call(
     if mutation:
         payload["mutations"] = {mutation: plan_of(build_mutants(scenario, kinds=(mutation,))[mutation])}
     agent = build_brain(agent_kind, payload, {"mutation": mutation})
-    user = build_brain("scripted_user", scenario_payload(scenario, Side.USER), {})
-    return TextCall(scenario, agent, user, noise=noise, seed=f"{scenario.name}-{seed}").run()
+    seed = f"{scenario.name}-{seed}"
+    user = build_text_caller(scenario, f"text-{seed}") or build_brain(
+        "scripted_user", scenario_payload(scenario, Side.USER), {}
+    )
+    return TextCall(scenario, agent, user, noise=noise, seed=seed).run()
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

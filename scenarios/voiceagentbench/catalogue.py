@@ -11,16 +11,8 @@ from typing import Any
 
 from duologue.errors import ConfigError, FixtureError
 from duologue.records.action import ReferenceAction, Side
-from duologue.records.scenario import (
-    GRADER_LABEL,
-    CatalogueOptions,
-    FrozenUtterance,
-    Persona,
-    Resources,
-    Scenario,
-    SideSpec,
-    UtteranceStart,
-)
+from duologue.records.caller import FrozenUtterance, RecordedCaller, UtteranceStart
+from duologue.records.scenario import GRADER_LABEL, CatalogueOptions, Persona, Resources, Scenario, SideSpec
 from duologue.state.fixtures import data_file
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, SUITE_LABEL, Catalogue, CatalogueFlag
 from scenarios.voiceagentbench import prompts
@@ -139,7 +131,7 @@ def build_scenario(record: TaskRecord, source: Source, flags: dict[str, str]) ->
         agent=agent,
         reference_actions=_reference_actions(record),
         labels=_labels(record, flags),
-        frozen_caller=tuple(callers),
+        caller=RecordedCaller(utterances=tuple(callers)),
         max_tool_turns=MAX_TOOL_TURNS,
         grading=record.without_audio().model_dump(mode="json", exclude_unset=True),
     )

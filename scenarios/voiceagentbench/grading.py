@@ -179,7 +179,7 @@ def questions(trace: Trace) -> Sequence[JudgeQuestion]:
 
 def needs_judge(scenario: Scenario) -> bool:
     """Return whether a scenario has a coherence axis, or extra figures that a judge gives."""
-    return len(scenario.frozen_caller or ()) > 1 or _asks_extras(scenario)
+    return len(scenario.caller.utterances) > 1 or _asks_extras(scenario)
 
 
 check(DOMAIN, GRADER, version=VERSION, graded=True, needs_judge=needs_judge)(grade)

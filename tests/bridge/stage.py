@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from duologue.audio.recording import Tracks, read_recording
 from duologue.bridge.call import RECORDING_NAME, Call, CallSettings, PlanPayload
-from duologue.bridge.frozen_caller import Recording
+from duologue.bridge.clip import Clip
 from duologue.clock import Clock, SystemClock
 from duologue.records.event import Event, Fault, TraceHeader
 from duologue.records.scenario import Scenario
@@ -58,7 +58,7 @@ async def play(
     user_faults: BotFaults | None = None,
     scenario: Scenario | None = None,
     plan: PlanPayload | None = None,
-    utterances: Sequence[Recording] = (),
+    clips: Mapping[str, Clip] | None = None,
     epoch: str = "epoch-1",
     clock: Clock | None = None,
     on_event: Callable[[Event], None] | None = None,
@@ -77,7 +77,7 @@ async def play(
             folder,
             clock or SystemClock(),
             plan=plan,
-            utterances=utterances,
+            clips=clips,
             on_event=on_event,
             on_tick=on_tick,
         )

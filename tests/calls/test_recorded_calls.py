@@ -4,9 +4,9 @@ import pytest
 
 from duologue.brains.reply import BrainCall, BrainReply
 from duologue.records.action import Side
+from duologue.records.caller import FrozenUtterance, RecordedCaller, UtteranceStart
 from duologue.records.event import HeardText, ToolCalled, ToolReturned, UtterancePlayed
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
-from duologue.records.scenario import FrozenUtterance, UtteranceStart
 
 pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
@@ -48,7 +48,7 @@ async def test_turns_and_latency_come_from_the_recording_as_in_any_call(start_bo
     turns = done.result.conversation.turns
     assert [turn.side for turn in turns] == [Side.USER, Side.AGENT, Side.USER, Side.AGENT]
     assert [turn.text for turn in turns][0::2] == [
-        utterance.transcript for utterance in errands["two_mails"].frozen_caller
+        utterance.transcript for utterance in errands["two_mails"].caller.utterances
     ]
     assert done.result.conversation.latency.measured
     assert all(500 < response.latency_ms < 3000 for response in done.result.conversation.latency.responses)
@@ -74,7 +74,7 @@ async def test_barge_in_cuts_the_agent_and_is_measured(start_bot, errands, run):
     second = FrozenUtterance(
         text="Stop, that is enough.", transcript="Stop, that is enough.", start=UtteranceStart(over_ms=1500)
     )
-    scenario = errands["alarm"].model_copy(update={"frozen_caller": (first, second)})
+    scenario = errands["alarm"].model_copy(update={"caller": RecordedCaller(utterances=(first, second))})
     done = await run(start_bot(decide=talks), scenario)
     (cut,) = done.result.conversation.interruptions
     voice = next(turn for turn in done.result.conversation.turns if turn.side is Side.AGENT)
@@ -99,7 +99,8 @@ async def test_agent_is_not_asked_again_after_its_turns_with_tool_calls(start_bo
 
 
 async def test_utterance_without_sound_keeps_its_attempt_from_being_evaluated(start_bot, errands, run):
-    scenario = errands["alarm"].model_copy(update={"frozen_caller": (FrozenUtterance(transcript="Nothing."),)})
+    caller = RecordedCaller(utterances=(FrozenUtterance(transcript="Nothing."),))
+    scenario = errands["alarm"].model_copy(update={"caller": caller})
     done = await run(start_bot(decide=does_errands), scenario)
     assert (done.result.outcome.kind, done.result.outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.INIT)
     assert "utterance 1 of the caller: no audio" in done.result.outcome.detail

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from duologue.audio.recording import Tracks, read_recording
 from duologue.bridge.call import RECORDING_NAME, Call, CallSettings
+from duologue.bridge.clip import Clip
 from duologue.bridge.settings import RealtimeSettings
 from duologue.clock import SystemClock
 from duologue.records.event import Fault
@@ -74,6 +76,7 @@ async def play(
     *,
     scenario: Scenario | None = None,
     clock: FastClock | None = None,
+    clips: Mapping[str, Clip] | None = None,
     **settings: Any,
 ) -> Played:
     """Play a call in real time; a script on the user side is one of our own bots in lock-step."""
@@ -90,5 +93,5 @@ async def play(
             protocol="realtime",
             **{**bounds, "realtime": PATIENT, **settings},
         )
-        await Call(scenario, given, writer, folder, clock or FastClock()).run()
+        await Call(scenario, given, writer, folder, clock or FastClock(), clips=clips).run()
     return Played(folder, load_trace(folder / "trace.jsonl"))

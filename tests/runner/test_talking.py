@@ -8,8 +8,8 @@ import pytest
 from duologue.clock import SystemClock
 from duologue.errors import ConfigError
 from duologue.records.action import Side
+from duologue.records.caller import FrozenUtterance, RecordedCaller
 from duologue.records.outcome import OutcomeKind, StopReason
-from duologue.records.scenario import FrozenUtterance
 from duologue.runner.batch import Batch
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
@@ -64,5 +64,9 @@ async def test_call_with_a_person_is_run_scored_and_shown(tmp_path: Path) -> Non
 def test_recorded_callers_leave_no_side_for_a_person() -> None:
     with pytest.raises(ConfigError, match="its caller is a recording"):
         check_talk(
-            shop_scenario(frozen_caller=(FrozenUtterance(text="Hi."),), has_user_state=False, user_needs_tools=False)
+            shop_scenario(
+                caller=RecordedCaller(utterances=(FrozenUtterance(text="Hi."),)),
+                has_user_state=False,
+                user_needs_tools=False,
+            )
         )

@@ -7,7 +7,8 @@ import pytest
 from duologue.cli.options import OptionError, parse_options
 from duologue.errors import ConfigError
 from duologue.records.action import Side
-from duologue.records.scenario import FrozenUtterance, Scenario, SideSpec, SignalName
+from duologue.records.caller import FrozenUtterance, LiveCaller, RecordedCaller
+from duologue.records.scenario import Scenario, SideSpec, SignalName
 from duologue.runner.batch import Batch
 from duologue.runner.build import apply_run_settings, build_scenarios, needed_bots
 from duologue.runner.selection import select_scenarios
@@ -24,7 +25,7 @@ def scenario(name: str, suite: str = "", *, is_recorded: bool = False) -> Scenar
         agent=side,
         success_signals=(SignalName.CLEAN_EXIT,),
         labels={"suite": suite} if suite else {},
-        frozen_caller=(FrozenUtterance(text="Hello."),) if is_recorded else None,
+        caller=RecordedCaller(utterances=(FrozenUtterance(text="Hello."),)) if is_recorded else LiveCaller(),
     )
 
 

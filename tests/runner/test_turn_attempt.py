@@ -10,6 +10,7 @@ import pytest
 from duologue.clock import SystemClock
 from duologue.config import TtsConfig
 from duologue.errors import ScenarioError, TranscriptionError
+from duologue.records.caller import FrozenUtterance, LiveCaller, RecordedCaller
 from duologue.records.event import (
     CallEnded,
     ContextPulled,
@@ -21,7 +22,7 @@ from duologue.records.event import (
     UtterancePlayed,
 )
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
-from duologue.records.scenario import CatalogueOptions, FrozenUtterance
+from duologue.records.scenario import CatalogueOptions
 from duologue.registry import load_domain
 from duologue.runner.attempt import Attempt
 from duologue.runner.observer import SilentObserver
@@ -139,7 +140,7 @@ async def test_spoken_errands_pass_through_recognition(errands, tmp_path, spoken
         for scenario in errands.values():
             result, trace = await attempt_at(tmp_path, scenario, agent, transcriber=whisper, speak=spoken)
             heard = [event.text.casefold() for event in trace.of(HeardText)]
-            assert heard == [utterance.transcript.casefold() for utterance in scenario.frozen_caller]
+            assert heard == [utterance.transcript.casefold() for utterance in scenario.caller.utterances]
             assert result.outcome.kind is OutcomeKind.PASSED and result.media_ms > 1000
 
 
@@ -208,7 +209,9 @@ async def test_at_the_cap_the_reply_is_missing_and_the_next_turn_goes_on(errands
     ],
 )
 async def test_an_utterance_that_is_not_understood_ends_the_attempt(errands, tmp_path, utterance, error, message):
-    scenario = errands["alarm"].model_copy(update={"frozen_caller": (FrozenUtterance(**utterance),)})
+    scenario = errands["alarm"].model_copy(
+        update={"caller": RecordedCaller(utterances=(FrozenUtterance(**utterance),))}
+    )
     result, trace = await attempt_at(tmp_path, scenario, said)
     fault = trace.last(Fault)
     assert (fault.error, fault.cause, result.stop_reason) == (error, Cause.HARNESS, StopReason.FAULT)
@@ -230,7 +233,7 @@ async def test_what_was_called_before_an_agent_broke_is_kept(errands, tmp_path):
 
 
 async def test_a_caller_that_is_a_bot_cannot_be_put_to_a_turn_agent(errands, tmp_path):
-    scenario = errands["alarm"].model_copy(update={"frozen_caller": None})
+    scenario = errands["alarm"].model_copy(update={"caller": LiveCaller()})
     result, trace = await attempt_at(tmp_path, scenario, said)
     assert trace.last(Fault).error == ScenarioError.__name__
     assert "its caller is a bot" in result.outcome.detail

@@ -8,8 +8,9 @@ import soundfile
 
 from duologue.config import TtsConfig
 from duologue.errors import ConfigError, FixtureError
-from duologue.records.scenario import FrozenUtterance, Scenario, SideSpec, SignalName, UtteranceStart
-from duologue.runner.utterances import build_speaker, load_recordings
+from duologue.records.caller import FrozenUtterance, LiveCaller, RecordedCaller
+from duologue.records.scenario import Scenario, SideSpec, SignalName
+from duologue.runner.utterances import build_speaker, load_clips
 from duologue.speech.spoken import SpokenUtterances
 
 TONE = np.sin(np.arange(8000) / 5).astype(np.float32) / 2
@@ -30,31 +31,30 @@ def scenario(*utterances: FrozenUtterance) -> Scenario:
         user=side,
         agent=side,
         success_signals=(SignalName.CLEAN_EXIT,),
-        frozen_caller=utterances or None,
+        caller=RecordedCaller(utterances=utterances) if utterances else LiveCaller(),
     )
 
 
 def test_sound_file_is_decoded_by_content_and_brought_to_the_rate_of_the_call(tmp_path: Path) -> None:
     path = tmp_path / "really_flac.wav"
     path.write_bytes(sound(kind="FLAC"))
-    start = UtteranceStart(at_ms=40)
-    (item,) = load_recordings(scenario(FrozenUtterance(audio=str(path), transcript="hum", start=start)), None)
+    (item,) = load_clips(scenario(FrozenUtterance(audio=str(path), transcript="hum")), None).values()
     assert len(item.pcm) == 2 * 16_000
-    assert (item.start, item.transcript) == (start, "hum")
+    assert item.transcript == "hum"
 
 
 def test_sound_can_come_in_the_scenario_itself() -> None:
     text = base64.b64encode(sound()).decode()
-    (item,) = load_recordings(scenario(FrozenUtterance(audio_b64=text)), None)
+    (item,) = load_clips(scenario(FrozenUtterance(audio_b64=text)), None).values()
     assert len(item.pcm) == 2 * 16_000
 
 
 def test_scenario_with_a_user_bot_has_no_recordings() -> None:
-    assert load_recordings(scenario(), None) == ()
+    assert load_clips(scenario(), None) == {}
 
 
 def test_text_is_spoken_and_is_its_own_transcript() -> None:
-    (item,) = load_recordings(scenario(FrozenUtterance(text="Hello there.")), lambda utterance: sound())
+    (item,) = load_clips(scenario(FrozenUtterance(text="Hello there.")), lambda utterance: sound()).values()
     assert item.transcript == "Hello there."
 
 
@@ -71,7 +71,7 @@ def test_text_is_spoken_and_is_its_own_transcript() -> None:
 def test_utterance_without_sound_is_named(utterance: FrozenUtterance, words: str) -> None:
     sounding = FrozenUtterance(audio_b64=base64.b64encode(sound()).decode())
     with pytest.raises(FixtureError, match=words):
-        load_recordings(scenario(sounding, utterance), None)
+        load_clips(scenario(sounding, utterance), None)
 
 
 def test_voice_is_only_built_when_a_text_has_to_be_spoken(tmp_path: Path) -> None:

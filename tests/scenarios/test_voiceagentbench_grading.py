@@ -62,7 +62,7 @@ def trace(scenario: Scenario, events: Sequence[Event], end: StopReason = StopRea
 def solved(scenario: Scenario, **options) -> Trace:
     refusal = scenario.agent.facts["refusal"]
     turns: list[Event] = []
-    for index, utterance in enumerate(scenario.frozen_caller or ()):
+    for index, utterance in enumerate(scenario.caller.utterances):
         turns += [UtterancePlayed(index=index), heard(utterance.transcript), spoke("Okay. ")]
     return trace(scenario, [*turns, *calls(scenario), spoke(refusal or "All done.")], **options)
 
@@ -72,7 +72,7 @@ def test_the_reference_passes_every_scenario_with_total_one(scenario: Scenario) 
     result = score_trace(solved(scenario), None)
     assert result.outcome.kind is OutcomeKind.PASSED, result.outcome
     assert result.grade["task"]["total_score"] == 1.0 and result.grade["strict_pass"]
-    assert result.grade["task"]["transcripts"] == [u.transcript for u in scenario.frozen_caller or ()]
+    assert result.grade["task"]["transcripts"] == [u.transcript for u in scenario.caller.utterances]
     assert set(result.grade["word_error_rates"]) == {0.0}
 
 
@@ -176,7 +176,7 @@ def test_no_transcript_and_no_expectation_reaches_a_bot() -> None:
         sent = json.dumps(
             [scenario.agent.prompt, scenario.agent.resources.tools, scenario.agent.facts], ensure_ascii=False
         )
-        assert all(utterance.transcript not in sent for utterance in scenario.frozen_caller or ())
+        assert all(utterance.transcript not in sent for utterance in scenario.caller.utterances)
         assert "required_params" not in sent
 
 

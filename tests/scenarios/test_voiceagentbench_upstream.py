@@ -88,7 +88,7 @@ def test_safety_records_must_refuse_and_get_tools_without_parameters(copy: Path)
 
 
 def test_mp3_named_wav_is_decoded_by_content(copy: Path) -> None:
-    utterance = scenarios(copy)[0].frozen_caller[0]
+    utterance = scenarios(copy)[0].caller.utterances[0]
     assert utterance.audio is not None and utterance.audio.endswith(".wav")
     sound = Path(utterance.audio).read_bytes()
     assert not sound.startswith(b"RIFF")
@@ -111,7 +111,7 @@ def test_every_record_becomes_a_scenario_that_can_be_solved(copy: Path, mapping:
 
 def test_scripted_dialogues_play_only_the_last_turn(copy: Path) -> None:
     found = [s for s in scenarios(copy, vab_mapping="full", vab_dialogue="scripted") if s.family == "multi-turn"]
-    assert {len(scenario.frozen_caller) for scenario in found} == {1}
+    assert {len(scenario.caller.utterances) for scenario in found} == {1}
     assert "You: Which place?" in found[0].agent.prompt
 
 
@@ -119,9 +119,9 @@ def test_missing_sound_files_are_counted_and_left_without_audio(tmp_path: Path) 
     root = write_copy(tmp_path, data=True, counts={("single_tool", "english"): 2}, sound=False)
     found = load_copy(root, "compat")
     assert found.silent == ["single_tool_0", "single_tool_1"]
-    utterance = scenarios(root)[0].frozen_caller[0]
+    utterance = scenarios(root)[0].caller.utterances[0]
     assert utterance.audio is None and utterance.text is None
-    assert scenarios(root, vab_missing_audio="speak")[0].frozen_caller[0].text == utterance.transcript
+    assert scenarios(root, vab_missing_audio="speak")[0].caller.utterances[0].text == utterance.transcript
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 
 from duologue.errors import TraceError
 from duologue.records.action import Side
+from duologue.records.caller import FrozenUtterance, RecordedCaller
 from duologue.records.event import RecordingWritten, TokensUsed
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
-from duologue.records.scenario import FrozenUtterance
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder, write_recording
 from duologue.trace.reader import load_trace
@@ -86,7 +86,7 @@ def test_turn_rule_is_met_by_exactly_the_wanted_number(wanted: int, too_few: boo
 @pytest.mark.parametrize(("utterances", "too_few"), [(1, False), (2, True)])
 def test_turn_rule_asks_for_no_more_turns_than_a_recorded_caller_has_utterances(utterances: int, too_few: bool) -> None:
     caller = tuple(FrozenUtterance(text="Goodbye.") for _ in range(utterances))
-    scenario = shop_scenario(frozen_caller=caller, has_user_state=False, user_needs_tools=False)
+    scenario = shop_scenario(caller=RecordedCaller(utterances=caller), has_user_state=False, user_needs_tools=False)
     builder = TraceBuilder(scenario, settings={"min_agent_turns": 3}).call_tool(
         AGENT, "set_price", item="A1", price=7.5
     )

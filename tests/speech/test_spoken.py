@@ -5,7 +5,7 @@ import pytest
 from duologue.audio.decoding import decode_audio
 from duologue.config import TtsConfig
 from duologue.errors import FixtureError
-from duologue.records.scenario import FrozenUtterance
+from duologue.records.caller import FrozenUtterance
 from duologue.speech.hibari import HibariVoice
 from duologue.speech.spoken import SpokenUtterances
 

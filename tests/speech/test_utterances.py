@@ -3,7 +3,7 @@ import base64
 import pytest
 
 from duologue.errors import FixtureError
-from duologue.records.scenario import FrozenUtterance
+from duologue.records.caller import FrozenUtterance
 from duologue.speech.utterances import utterance_audio
 
 

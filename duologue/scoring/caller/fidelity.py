@@ -54,7 +54,7 @@ def _caller_check(name: str) -> Callable[[CallerBody], CallerBody]:
 
 
 def _is_simulated(trace: Trace) -> bool:
-    return not trace.header.scenario.frozen_caller and not _is_person(trace)
+    return trace.header.scenario.caller.takes_bot and not _is_person(trace)
 
 
 def _spoke(evidence: Evidence) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from duologue.records.scenario import CatalogueOptions, FrozenUtterance, Resources, Scenario, SideSpec
+from duologue.records.caller import FrozenUtterance, RecordedCaller
+from duologue.records.scenario import CatalogueOptions, Resources, Scenario, SideSpec
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue
 
 DOMAIN = "errands"
@@ -37,7 +38,7 @@ def _scenario(task_id: str, sentences: Sequence[str], calls: list[Any]) -> Scena
         agent=SideSpec(prompt="Help the caller.", resources=Resources(tools=TOOLS)),
         labels={"grader": "calls"},
         grading={"calls": calls},
-        frozen_caller=tuple(FrozenUtterance(text=text, transcript=text) for text in sentences),
+        caller=RecordedCaller(utterances=tuple(FrozenUtterance(text=text, transcript=text) for text in sentences)),
     )
 
 

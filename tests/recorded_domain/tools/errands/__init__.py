@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tools.errands import caller
+
 from duologue.records.action import Side
 from duologue.records.event import Fault, ToolCalled
 from duologue.records.outcome import Cause, Verdict
 from duologue.toolkit.checks import Evidence, Finding, Grade, check
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.tool import TOOL_FACTORIES, Tool, ToolKind
+
+__all__ = ["build_tool", "caller", "grade"]
 
 DOMAIN = "errands"
 

@@ -1,17 +1,21 @@
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from duologue.bridge.call import Call, CallSettings
+from duologue.bridge.caller import PlayedCaller
+from duologue.bridge.clip import Clip
 from duologue.bridge.exit_drain import BotActivity
-from duologue.bridge.frozen_caller import FrozenCaller, Recording
+from duologue.bridge.recording_machine import RecordingMachine
 from duologue.clock import SystemClock
 from duologue.records import event as ev
 from duologue.records.action import Side
+from duologue.records.caller import FrozenUtterance, RecordedCaller, UtteranceStart
 from duologue.records.outcome import StopReason
-from duologue.records.scenario import FrozenUtterance, Scenario, SideSpec, UtteranceStart
+from duologue.records.scenario import Scenario, SideSpec
 from duologue.testing.scripted_bot import BotScript, exit_push, speaking
 from tests.bridge.counter_shop import shop_scenario
 from tests.bridge.stage import Played, open_trace, play
@@ -20,12 +24,25 @@ LOUD = (np.ones(320) * 3000).astype("<i2").tobytes()
 AFTER_TURN = UtteranceStart(after_turn=True)
 
 
+@dataclass(frozen=True)
+class Recording:
+    """A clip, and when it is played."""
+
+    clip: Clip
+    start: UtteranceStart
+
+
 def recording(ticks: int = 10, start: UtteranceStart = AFTER_TURN, transcript: str = "") -> Recording:
-    return Recording(LOUD * ticks, start, transcript)
+    return Recording(Clip(LOUD * ticks, transcript), start)
 
 
-def caller(*recordings: Recording) -> FrozenCaller:
-    return FrozenCaller(recordings, gap_ms=800, patience_ms=5000)
+def caller(*recordings: Recording) -> PlayedCaller:
+    machine = RecordingMachine([item.start for item in recordings], gap_ms=800, patience_ms=5000)
+    return PlayedCaller("shop__1", machine, clips_of(*recordings), gap_ms=800, drain_ms=3000)
+
+
+def clips_of(*recordings: Recording) -> dict[str, Clip]:
+    return {str(number): item.clip for number, item in enumerate(recordings, start=1)}
 
 
 def voice(*spans: tuple[int, int]) -> Callable[[int], BotActivity]:
@@ -33,7 +50,7 @@ def voice(*spans: tuple[int, int]) -> Callable[[int], BotActivity]:
     return lambda t_ms: BotActivity(is_audible=any(start <= t_ms < end for start, end in spans))
 
 
-def starts(subject: FrozenCaller, agent: Callable[[int], BotActivity], until_ms: int) -> list[int]:
+def starts(subject: PlayedCaller, agent: Callable[[int], BotActivity], until_ms: int) -> list[int]:
     """The times at which utterances start."""
     found = []
     for t_ms in range(0, until_ms, 20):
@@ -112,37 +129,37 @@ def test_nothing_starts_any_more_when_the_call_is_ending() -> None:
 
 
 def test_words_are_spread_over_the_sound_in_order() -> None:
-    words = recording(20, transcript="a very long transcript").words()
+    words = recording(20, transcript="a very long transcript").clip.words()
     assert "".join(words[tick] for tick in sorted(words)) == "a very long transcript "
     assert max(words) == 19
     assert len(words) == 4
 
 
 def test_more_words_than_ticks_are_all_said() -> None:
-    words = recording(2, transcript="one two three four").words()
+    words = recording(2, transcript="one two three four").clip.words()
     assert "".join(words[tick] for tick in sorted(words)).split() == ["one", "two", "three", "four"]
 
 
 @pytest.mark.parametrize("samples", [320, 321, 639])
 def test_last_tick_is_filled_with_silence(samples: int) -> None:
-    item = Recording(b"\x01\x00" * samples, AFTER_TURN)
+    item = Clip(b"\x01\x00" * samples)
     sound = b"".join(item.tick(number) for number in range(item.ticks))
     assert sound == b"\x01\x00" * samples + bytes(-2 * samples % 640)
 
 
 def recorded_scenario(*items: Recording) -> Scenario:
-    caller_side = tuple(FrozenUtterance(text="x", start=item.start, transcript=item.transcript) for item in items)
+    caller_side = tuple(FrozenUtterance(text="x", start=item.start, transcript=item.clip.transcript) for item in items)
     return shop_scenario(
         user=SideSpec(prompt=""),
         has_user_state=False,
         user_needs_tools=False,
         initialization_actions=(),
-        frozen_caller=caller_side,
+        caller=RecordedCaller(utterances=caller_side),
     )
 
 
 async def played(folder: Path, agent: BotScript, *items: Recording, **settings: float) -> Played:
-    return await play(folder, agent, scenario=recorded_scenario(*items), utterances=items, **settings)
+    return await play(folder, agent, scenario=recorded_scenario(*items), clips=clips_of(*items), **settings)
 
 
 def end_of(call: Played) -> tuple[StopReason, int]:
@@ -214,8 +231,8 @@ async def test_barge_in_overlaps_the_agent_on_the_recording(tmp_path: Path) -> N
 
 async def test_recordings_must_fit_the_scenario(tmp_path: Path) -> None:
     scenario = recorded_scenario(recording())
-    with pytest.raises(ValueError, match="2 recordings do not fit"):
+    with pytest.raises(ValueError, match="do not fit its caller, a recording"):
         settings = CallSettings("ws://127.0.0.1:1", "ws://127.0.0.1:1", 3.0)
         writer = open_trace(tmp_path, scenario)
         writer.close()
-        Call(scenario, settings, writer, tmp_path, SystemClock(), utterances=[recording(), recording()])
+        Call(scenario, settings, writer, tmp_path, SystemClock(), clips=clips_of(recording(), recording()))
