@@ -31,8 +31,7 @@ from duologue.bots.context import ScenarioState
 from duologue.bots.control import Control, UnknownMessage
 from duologue.bots.lockstep_transport import FRAME_MS
 from duologue.bots.media_clock import DatetimeShim
-from duologue.bots.processors import build_processors
-from duologue.bots.services import Models, build_llm, build_stt, build_tts, build_vad
+from duologue.bots.services import Models, Services, build_services
 from duologue.bots.stt import WhisperStt, forget_audio
 from duologue.bots.tool_calls import ToolCalls
 from duologue.bots.turn_taking import turn_params
@@ -101,8 +100,8 @@ class SessionPipeline:
         self._prompt = ""
         self._scenarios = 0
         self._is_s2s = config.pipeline == "s2s"
-        self._stt = None if self._is_s2s else build_stt(config, models)
-        self._llm = build_llm(config, self.state)
+        services = build_services(config, models, self.state)
+        self._stt, self._llm = services.stt, services.llm
         self._llm.max_tool_turns = lambda: self.state.max_tool_turns
         self._aggregators = LLMContextAggregatorPair(
             self._context,
@@ -110,7 +109,7 @@ class SessionPipeline:
             realtime_service_mode=self._is_s2s,
         )
         self._worker = PipelineWorker(
-            Pipeline(self._chain(config, models, transport)),
+            Pipeline(self._chain(services, transport)),
             params=PipelineParams(
                 audio_in_sample_rate=config.transport.audio_in_sample_rate,
                 audio_out_sample_rate=config.transport.audio_out_sample_rate,
@@ -128,21 +127,20 @@ class SessionPipeline:
         self._control = Control(config, self.state, self.calls, self, self.report)
         self._worker.rtvi.add_event_handler("on_client_message", self._answer)
 
-    def _chain(self, config: BotConfig, models: Models, transport: BaseTransport) -> list[FrameProcessor]:
-        own = build_processors(config)
-        hears_turns = config.turn_taking.type != "service"
+    def _chain(self, services: Services, transport: BaseTransport) -> list[FrameProcessor]:
+        own = services.own
         return [
             transport.input(),
-            *([build_vad(config, models)] if hears_turns else []),
+            *([services.vad] if services.vad is not None else []),
             *own.get("before_stt", []),
-            *([self._stt] if self._stt is not None else []),
+            *([services.stt] if services.stt is not None else []),
             *own.get("after_stt", []),
             *self._before_context(),
             self._aggregators.user(),
             *own.get("before_llm", []),
-            self._llm,
+            services.llm,
             *own.get("before_tts", []),
-            *([] if self._is_s2s else [build_tts(config, models)]),
+            *([services.tts] if services.tts is not None else []),
             *own.get("after_tts", []),
             transport.output(),
             self._aggregators.assistant(),

@@ -43,6 +43,14 @@ class Plug:
         """File and key."""
         return f"{self.source}: {self.key}" if self.source else self.key
 
+    def make(self, base: type[T]) -> T:
+        """Return an object of the class, which has to be a ``base``, made from the settings.
+
+        Raises:
+            ConfigError: the class does not fit (see :meth:`load`), or refuses its settings (see :meth:`build`).
+        """
+        return self.build(self.load(base))
+
     def load(self, base: type[T]) -> type[T]:
         """Return the class.
 

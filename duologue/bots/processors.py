@@ -17,5 +17,5 @@ def build_processors(config: BotConfig) -> dict[str, list[FrameProcessor]]:
     built: dict[str, list[FrameProcessor]] = {}
     for number, entry in enumerate(config.processors):
         plug = Plug(entry.processor, f"processors.{number}.processor", entry.settings, config.source)
-        built.setdefault(entry.at, []).append(plug.build(plug.load(FrameProcessor)))
+        built.setdefault(entry.at, []).append(plug.make(FrameProcessor))
     return built

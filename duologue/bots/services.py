@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pipecat.processors.audio.vad_processor import VADProcessor
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
 from pipecat.services.stt_service import STTService
 from pipecat.services.tts_service import TTSService
@@ -15,6 +17,7 @@ from duologue.bots.brains.service import LastingCalls, ScriptedBrain
 from duologue.bots.context import ScenarioState
 from duologue.bots.holding import keep_time
 from duologue.bots.plugs import plug_in
+from duologue.bots.processors import build_processors
 from duologue.bots.stt import WhisperStt
 from duologue.bots.tool_calls import BARRIER_S
 from duologue.bots.tts import VoiceTts
@@ -60,9 +63,38 @@ def load_models(config: BotConfig) -> Models:
     return Models(load_silero(), whisper, voice, recognizers, smart_turn)
 
 
-def build_vad(config: BotConfig, models: Models) -> VADProcessor:
-    """Return a session's voice activity detector."""
-    return VADProcessor(vad_analyzer=SharedSilero(models.silero, config.vad), audio_idle_timeout=0)
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What one session's pipeline is made of.
+
+    ``vad`` is None where a service detects turns; ``stt`` and ``tts`` are None where one service does all. ``own`` are
+    the configured processors by place.
+    """
+
+    vad: VADProcessor | None
+    stt: STTService | None
+    llm: LastingCalls
+    tts: TTSService | None
+    own: Mapping[str, list[FrameProcessor]]
+
+
+def build_services(config: BotConfig, models: Models, state: ScenarioState) -> Services:
+    """Return a session's services, built from the sections of its settings.
+
+    Raises:
+        ConfigError: a section names a class that does not fit, or that refuses its settings.
+    """
+    is_cascade = config.pipeline == "cascade"
+    has_vad = config.turn_taking.type != "service"
+    return Services(
+        vad=VADProcessor(vad_analyzer=SharedSilero(models.silero, config.vad), audio_idle_timeout=0)
+        if has_vad
+        else None,
+        stt=build_stt(config, models) if is_cascade else None,
+        llm=build_llm(config, state),
+        tts=build_tts(config, models) if is_cascade else None,
+        own=build_processors(config),
+    )
 
 
 def build_stt(config: BotConfig, models: Models) -> STTService:
@@ -74,8 +106,7 @@ def build_stt(config: BotConfig, models: Models) -> STTService:
     if models.recognizers is not None:
         needs_audio_after = config.turn_taking.type == "smart_turn"
         return WhisperStt(models.recognizers, config.stt, audio_passthrough=needs_audio_after)
-    plug = plug_in(config, "stt")
-    service = plug.build(plug.load(STTService))
+    service = plug_in(config, "stt").make(STTService)
     keep_time(service, "run_stt", config.stt)
     return service
 
@@ -88,8 +119,7 @@ def build_tts(config: BotConfig, models: Models) -> TTSService:
     """
     if models.voice is not None:
         return VoiceTts(models.voice, config.tts, config.transport.audio_out_sample_rate)
-    plug = plug_in(config, "tts")
-    service = plug.build(plug.load(TTSService))
+    service = plug_in(config, "tts").make(TTSService)
     keep_time(service, "run_tts", config.tts)
     return service
 
