@@ -129,6 +129,14 @@ def test_call_that_is_ending_asks_no_machine() -> None:
     assert (any(sound), events, machine.told) == (False, [], [])
 
 
+def test_move_that_is_not_yet_due_is_not_made_once_the_call_is_ending() -> None:
+    subject = caller(Scripted({0: (PlayClip("short", 100), HangUp())}))
+    subject.step(0, BotActivity())
+    for t_ms in range(20, 400, 20):
+        sound, events = subject.step(t_ms, BotActivity(), may_start=False)
+        assert (any(sound), events, subject.has_hung_up) == (False, [], False)
+
+
 def test_unknown_clip_is_named_with_its_scenario() -> None:
     with pytest.raises(ScenarioError, match="shop__1: its caller plays the clip 'loud', but has only long, short"):
         caller(Scripted({0: (PlayClip("loud", 0),)})).step(0, BotActivity())

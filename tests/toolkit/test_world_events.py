@@ -26,7 +26,7 @@ from duologue.toolkit.dual_state import replay_reference
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas, SyncRules, apply_dotted_delta
 from duologue.toolkit.tool import write_tool
-from duologue.toolkit.world import world_event
+from duologue.toolkit.world import apply_world_event, world_event
 from duologue.trace.reader import load_trace
 from tests.bridge.stage import play
 
@@ -49,6 +49,16 @@ def half_done(state: SideState, side: Side, data: Mapping[str, Any]) -> None:
     if side is Side.USER:
         raise ToolError("not for callers")
     state.db["price"] = 0
+
+
+@world_event(DOMAIN)
+def stopped_halfway(state: SideState, side: Side, data: Mapping[str, Any]) -> None:
+    assert state.db is not None
+    state.db["price"] = 0
+    state.memory["news"] = "half"
+    if data["crashes"]:
+        raise KeyError("revision")
+    raise ToolError("no")
 
 
 @write_tool(DOMAIN, Side.AGENT, "Quote the price to the caller.")
@@ -143,6 +153,14 @@ async def test_an_event_that_a_side_refuses_leaves_both_as_they_were_and_is_a_sy
     assert (played.fault.cause, played.fault.message) == (Cause.SYNC, "world event half_done: not for callers")
     final = played.trace.last(ev.FinalState)
     assert final is not None and final.agent_db is not None and final.agent_db["price"] == 10
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_an_event_that_breaks_halfway_changes_nothing(crashes: bool) -> None:
+    state = SideState(DOMAIN, db={"price": 10}, memory={"news": "none"})
+    with pytest.raises(ToolError):
+        apply_world_event(state, Side.AGENT, "stopped_halfway", {"crashes": crashes})
+    assert (state.db, state.memory) == ({"price": 10}, {"news": "none"})
 
 
 def test_gold_replay_puts_events_before_the_actions_that_they_precede() -> None:
