@@ -89,7 +89,7 @@ def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
 def _brain(config: BotConfig, payload: dict[str, Any]) -> Brain | None:
     """Return the scripted or own brain of a scenario; None when an LLM service decides."""
     if config.llm.plug is not None:
-        return own_brain(config, payload)
+        return own_brain(config).begin(payload)
     if config.llm.type in ("openai", "openai_realtime"):
         return None
     return build_brain(config.llm.type, payload, _brain_settings(config.llm))

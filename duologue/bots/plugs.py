@@ -129,6 +129,15 @@ def plug_in(config: BotConfig, section: str) -> Plug:
     return Plug(name, f"{section}.{'type' if is_type else 'service'}", part.settings, config.source)
 
 
+def make_plug(config: BotConfig, section: str, base: type[T]) -> T:
+    """Return an object of the class that replaces ``stt`` or ``tts``, which has to be a ``base``.
+
+    Raises:
+        ConfigError: the class does not fit, or refuses its settings.
+    """
+    return plug_in(config, section).make(base)
+
+
 def _folders(source: Path | None) -> list[Path]:
     beside = [source.resolve().parent] if source else []
     return [*beside, Path.cwd()]

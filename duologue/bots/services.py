@@ -12,11 +12,11 @@ from pipecat.services.llm_service import LLMService
 from pipecat.services.stt_service import STTService
 from pipecat.services.tts_service import TTSService
 
-from duologue.bots.brains.own import brain_class, own_brain
+from duologue.bots.brains.own import own_brain
 from duologue.bots.brains.service import LastingCalls, ScriptedBrain
 from duologue.bots.context import ScenarioState
 from duologue.bots.holding import keep_time
-from duologue.bots.plugs import plug_in
+from duologue.bots.plugs import make_plug
 from duologue.bots.processors import build_processors
 from duologue.bots.stt import WhisperStt
 from duologue.bots.tool_calls import BARRIER_S
@@ -106,7 +106,7 @@ def build_stt(config: BotConfig, models: Models) -> STTService:
     if models.recognizers is not None:
         needs_audio_after = config.turn_taking.type == "smart_turn"
         return WhisperStt(models.recognizers, config.stt, audio_passthrough=needs_audio_after)
-    service = plug_in(config, "stt").make(STTService)
+    service = make_plug(config, "stt", STTService)
     keep_time(service, "run_stt", config.stt)
     return service
 
@@ -119,7 +119,7 @@ def build_tts(config: BotConfig, models: Models) -> TTSService:
     """
     if models.voice is not None:
         return VoiceTts(models.voice, config.tts, config.transport.audio_out_sample_rate)
-    service = plug_in(config, "tts").make(TTSService)
+    service = make_plug(config, "tts", TTSService)
     keep_time(service, "run_tts", config.tts)
     return service
 
@@ -136,13 +136,11 @@ def build_llm(config: BotConfig, state: ScenarioState) -> LastingCalls:
 
         return build_openai_realtime(config, function_call_timeout_s=bound_s)
     if config.llm.plug is not None:
-        cls = brain_class(config)
-        if issubclass(cls, LLMService):
-            service: LastingCalls = plug_in(config, "llm").build(
-                cls, by=_lasting(cls), function_call_timeout_secs=bound_s
-            )
+        own = own_brain(config)
+        if own.is_service:
+            service: LastingCalls = own.plug.build(own.cls, by=_lasting(own.cls), function_call_timeout_secs=bound_s)
             return service
-        own_brain(config, None)  # refuses what does not fit before anybody connects
+        own.make()  # What does not fit is refused before anybody connects.
     elif config.llm.type == "openai":
         from duologue.bots.brains.openai import build_openai
 
