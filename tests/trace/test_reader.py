@@ -103,6 +103,7 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         load_trace(tmp_path / "nowhere")
 
 
+@pytest.mark.slow
 def test_damaged_bytes_raise_nothing_but_trace_errors(tmp_path: Path) -> None:
     source, good, path = random.Random(2), stored(tmp_path).read_bytes(), tmp_path / "damaged"
     for _ in range(300):
