@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from duologue.bridge.call import Call
 from duologue.clock import Clock
 from duologue.errors import ConfigError
 from duologue.records.action import Side
@@ -17,6 +15,7 @@ from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
+from duologue.runner.bot_calls import BotCalls
 from duologue.runner.launch import LaunchedBots, launched_bots
 from duologue.runner.observer import RunObserver
 from duologue.runner.settings import RunSettings
@@ -103,10 +102,9 @@ async def conduct_talk(
     ):
         on_ready(server.url)
         await desk.line.wait_connected()
-        runner = AttemptRunner(reached, clock, ShownOnPage(desk, observer))
-        runner.build_call = partial(Call, peers={desk.side: desk.person})
-        runner.ensure_bots = bots.ensure_running if bots is not None else None
-        await batch.run(runner)
+        ensure_bots = bots.ensure_running if bots is not None else None
+        calls = BotCalls(reached, clock, ensure_bots, peers={desk.side: desk.person})
+        await batch.run(AttemptRunner(reached, clock, ShownOnPage(desk, observer), calls))
         await server.flush(_LAST_WORDS_S)
 
 

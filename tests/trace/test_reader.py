@@ -19,9 +19,9 @@ SAMPLE = Path(__file__).parents[1] / "data" / "traces" / "schema_1.jsonl"
 def stored(folder: Path) -> Path:
     path = folder / "trace.jsonl"
     writer = TraceWriter(path, header(shop_scenario()))
-    writer.append(ev.CallStarted(kick_off="Hello"), t_ms=0)
-    writer.append(ev.SpokenText(side=Side.AGENT, text="Hi "), t_ms=20)
-    writer.append(ev.SpokenText(side=Side.USER, text="Oh "), t_ms=40)
+    writer.write(ev.CallStarted(seq=1, kick_off="Hello"))
+    writer.write(ev.SpokenText(seq=2, t_ms=20, side=Side.AGENT, text="Hi "))
+    writer.write(ev.SpokenText(seq=3, t_ms=40, side=Side.USER, text="Oh "))
     writer.close()
     return path
 
@@ -38,7 +38,7 @@ def test_stored_trace_is_written_back_to_the_same_bytes(tmp_path: Path) -> None:
     trace = load_trace(SAMPLE)
     writer = TraceWriter(tmp_path / "copy", trace.header)
     for event in trace.events:
-        assert writer.append(event, t_ms=event.t_ms) == event
+        writer.write(event)
     writer.close()
     assert (tmp_path / "copy").read_bytes() == SAMPLE.read_bytes()
 
