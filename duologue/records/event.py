@@ -7,9 +7,9 @@ first grant is at 0) and usually a ``side``. Wall time appears only in the heade
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
+from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
 
 from duologue.records.action import Delta, RecordedAction, Side
 from duologue.records.outcome import Cause, StopReason
@@ -325,7 +325,22 @@ class RecordingWritten(EventBase):
     samples: int
 
 
-Event = Annotated[
+class OpenEvent(EventBase):
+    """An event of a kind that this version does not know, kept as it was written; it decides nothing."""
+
+    model_config = ConfigDict(extra="allow")
+
+    event: str
+    seq: int
+    t_ms: int
+
+    @property
+    def fields(self) -> dict[str, JsonValue]:
+        """What it holds beside its kind, its number and its time."""
+        return dict(self.model_extra or {})
+
+
+KnownEvent = Annotated[
     BotReady
     | Prepared
     | InitialState
@@ -357,4 +372,11 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+Event = KnownEvent | OpenEvent
+
+EVENT_ADAPTER: TypeAdapter[KnownEvent] = TypeAdapter(KnownEvent)
+
+EVENT_KINDS = frozenset(
+    {kind.model_fields["event"].default for kind in (TraceHeader, *get_args(get_args(KnownEvent)[0]))}
+)
+"""What ``event`` can be in a line that has to fit its class; any other kind is an :class:`OpenEvent`."""
