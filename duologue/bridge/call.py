@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from duologue.audio.recording import RecordingWriter
 from duologue.bridge.caller import build_caller
@@ -22,6 +23,7 @@ from duologue.records.action import Side
 from duologue.records.event import Event, RecordingWritten
 from duologue.records.outcome import StopReason
 from duologue.records.scenario import Scenario
+from duologue.toolkit.resources import Clones
 from duologue.toolkit.state_events import final_state
 from duologue.trace.call_trace import CallTrace
 
@@ -43,6 +45,7 @@ class Call:
         plan: what an oracle brain on the agent side is told, when it asks for it.
         clips: the sound of everything that the scenario's caller can play, by name; empty when a bot calls.
         peers: who holds a side that no bot holds.
+        clones: what the attempt has of the domain's resources; who made them closes them.
     """
 
     def __init__(
@@ -55,12 +58,14 @@ class Call:
         plan: PlanPayload | None = None,
         clips: Mapping[str, Clip] | None = None,
         peers: Mapping[Side, Peer] | None = None,
+        clones: Clones | None = None,
     ) -> None:
         self._folder = folder
         self._caller = build_caller(scenario, clips or {}, settings, trace.header.epoch)
         held = peers or {}
         parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
-        self._attempt = CallContext(scenario, settings, trace.header.epoch, trace, clock, parties, plan)
+        self._clones = clones or Clones()
+        self._attempt = CallContext(scenario, settings, trace.header.epoch, trace, clock, parties, plan, self._clones)
         self._shadows: Reconciler | None = None
         self._recording: RecordingWriter | None = None
 
@@ -70,25 +75,34 @@ class Call:
         Raises:
             BotError: a side is missing, died, hung, or broke the protocol.
             ScenarioError: the call could not be prepared, kept equal, or kept on time.
+            ResourceFailed: a resource of the domain died.
         """
         await connect_both(self._attempt)
         self._shadows = await prepare(self._attempt)
+        await self._write_clones("initial")
         self._recording = RecordingWriter(self._folder / RECORDING_NAME, self._attempt.settings.sample_rate_hz)
         return await Conversation(self._attempt, self._shadows, self._recording, self._caller).run()
 
     async def part(self) -> None:
-        """Pull context and summary of every bot that still answers, then hang up.
+        """Pull context and summary of every bot that still answers and what the clones hold, then hang up.
 
         Raises:
             ScenarioError: the shadows could not be compared.
+            ResourceFailed: a clone that was in order until now is not.
         """
         try:
             if self._shadows is not None and self._attempt.log.has_started:
                 await pull_both(self._attempt, self._shadows)
+                if self._clones.failure is None:
+                    await self._write_clones("final")
         finally:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                     await asyncio.gather(*(party.connection.close() for party in self._attempt.parties.values()))
+
+    async def _write_clones(self, moment: Literal["initial", "final"]) -> None:
+        for snapshot in await self._clones.snapshots(moment):
+            self._attempt.log.write(snapshot)
 
     def close(self) -> Iterable[Event]:
         """Drop every connection; yield both shadows as they stand, then what was recorded."""

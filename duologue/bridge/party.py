@@ -18,6 +18,7 @@ from duologue.clock import Clock
 from duologue.protocol.replies import BotAbout
 from duologue.records.action import Side
 from duologue.records.scenario import Scenario
+from duologue.toolkit.resources import Clones
 from duologue.toolkit.rules import ToolHome, tool_home
 from duologue.trace.call_trace import CallTrace
 
@@ -58,6 +59,7 @@ class CallContext:
     clock: Clock
     parties: Mapping[Side, Party]
     plan: PlanPayload | None = None
+    clones: Clones = field(default_factory=Clones)
 
     @property
     def sides(self) -> tuple[Side, ...]:

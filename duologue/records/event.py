@@ -207,6 +207,19 @@ class DomainEvent(EventBase):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
+class ResourceSnapshot(EventBase):
+    """What the attempt's clone of a resource held before the call (``initial``) or after it (``final``).
+
+    ``digest`` is the clone's own mark of it, by default that of the data.
+    """
+
+    event: Literal["resource_snapshot"] = "resource_snapshot"
+    name: str
+    moment: Literal["initial", "final"] = "initial"
+    digest: str
+    data: JsonValue
+
+
 class StateChecked(EventBase):
     """A bot's digest was compared with its shadow's. ``repaired``: a full state push made them equal."""
 
@@ -357,6 +370,7 @@ KnownEvent = Annotated[
     | ActionApplied
     | DeltaPushed
     | DomainEvent
+    | ResourceSnapshot
     | StateChecked
     | TokensUsed
     | ExitRequested

@@ -20,6 +20,7 @@ from duologue.runner.mutation import MUTATION_KINDS, build_mutants
 from duologue.runner.settings import RunSettings
 from duologue.runner.utterances import load_clips
 from duologue.speech.utterances import Speaker
+from duologue.toolkit.resource_life import RunResources, attempt_clones
 from duologue.trace.call_trace import CallTrace
 from duologue.trace.held_call import hold_call
 
@@ -36,6 +37,7 @@ class BotCalls:
         ensure_bots: makes sure that bots which this run started are alive; raises BotUnavailable.
         speak: makes the sound of callers' texts.
         peers: who holds a side that no bot holds.
+        resources: makes the clones of an attempt; None when the run has no resources.
     """
 
     settings: RunSettings
@@ -43,13 +45,18 @@ class BotCalls:
     ensure_bots: Callable[[], Awaitable[None]] | None = None
     speak: Speaker | None = None
     peers: Mapping[Side, Peer] = field(default_factory=dict)
+    resources: RunResources | None = None
 
     def header(self) -> Mapping[str, Any]:
         """Return nothing: the run's settings say it all."""
         return {}
 
     async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
-        """Hold the call of one attempt; bots that are gone and callers without sound end it before it starts."""
+        """Hold the call of one attempt; bots that are gone and callers without sound end it before it starts.
+
+        Raises:
+            ResourceFailed: a resource could not be cloned.
+        """
         try:
             if self.ensure_bots is not None:
                 await self.ensure_bots()
@@ -62,17 +69,19 @@ class BotCalls:
         except DuologueError as error:
             trace.break_off(error, cause=Cause.INIT)
             return
-        call = Call(
-            attempt.scenario,
-            self._call_settings(attempt.scenario),
-            trace,
-            attempt.folder,
-            self.clock,
-            plan=build_plan(attempt.scenario),
-            clips=clips,
-            peers=self.peers,
-        )
-        await hold_call(call, trace, self.clock)
+        async with attempt_clones(self.resources, attempt.scenario, attempt.epoch) as clones:
+            call = Call(
+                attempt.scenario,
+                self._call_settings(attempt.scenario),
+                trace,
+                attempt.folder,
+                self.clock,
+                plan=build_plan(attempt.scenario),
+                clips=clips,
+                peers=self.peers,
+                clones=clones,
+            )
+            await hold_call(call, trace, self.clock)
 
     def _call_settings(self, scenario: Scenario) -> CallSettings:
         return CallSettings(

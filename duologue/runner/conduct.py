@@ -20,6 +20,7 @@ from duologue.runner.utterances import SPEECH_CACHE, build_speaker
 from duologue.scoring.judge.client import Judge
 from duologue.speech.build import build_transcriber
 from duologue.speech.utterances import Speaker
+from duologue.toolkit.resource_life import started_resources
 from duologue.turn_agents.build import opened_turn_agent
 from duologue.turn_agents.conversation import TurnSetup
 from duologue.turn_agents.loop import Dispatch
@@ -32,6 +33,7 @@ async def conduct(
 
     Raises:
         ConfigError: something that the run needs is not configured.
+        ResourceFailed: a resource that the scenarios use could not be started.
         BotUnavailable: a bot that this run starts did not become ready.
         PreflightFailed: a bot is not there, or its model does not answer.
         TurnAgentUnavailable: the turn agent cannot be reached.
@@ -40,18 +42,26 @@ async def conduct(
     speak = build_speaker(scenarios, settings.user_config, settings.output_dir / SPEECH_CACHE)
     if settings.adapter is not None:
         await _with_turn_agent(settings, settings.adapter, batch, observer, clock, judge, speak)
-    elif settings.launch is None:
-        await check_bots(settings, needed_bots(scenarios), clock)
-        await batch.run(AttemptRunner(settings, clock, observer, BotCalls(settings, clock, speak=speak), judge))
+        return
+    async with started_resources(scenarios, settings.resource_urls) as resources:
+        calls = BotCalls(settings, clock, speak=speak, resources=resources)
+        await _with_bots(AttemptRunner(settings, clock, observer, calls, judge), calls, batch)
+
+
+async def _with_bots(runner: AttemptRunner, calls: BotCalls, batch: Batch) -> None:
+    settings, clock = runner.settings, runner.clock
+    sides = needed_bots([attempt.scenario for attempt in batch.attempts])
+    if settings.launch is None:
+        await check_bots(settings, sides, clock)
+        await batch.run(runner)
     else:
-        sides = needed_bots(scenarios)
         async with launched_bots(settings.launch, batch.run_dir, token=settings.token, sides=sides) as bots:
             user = bots.bots.get(Side.USER)
             user_url = user.url if user is not None else settings.user_url
             reached = replace(settings, agent_url=bots.bots[Side.AGENT].url, user_url=user_url)
             await check_bots(reached, sides, clock)
-            calls = BotCalls(reached, clock, bots.ensure_running, speak)
-            await batch.run(AttemptRunner(reached, clock, observer, calls, judge))
+            calls = replace(calls, settings=reached, ensure_bots=bots.ensure_running)
+            await batch.run(replace(runner, settings=reached, calls=calls))
 
 
 async def _with_turn_agent(

@@ -4,8 +4,8 @@
 
     sides ready and prepared → initial state → call started → … → call ended → pulled → final state → recording
 
-A call may end at any point; what comes before the end is then missing. Faults and notes may stand anywhere up to the
-final state.
+What the clones of resources hold stands after the initial state, and again before the final one. A call may end at any
+point; what comes before the end is then missing. Faults and notes may stand anywhere up to the final state.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from duologue.records.event import (
     Prepared,
     ProtocolNote,
     RecordingWritten,
+    ResourceSnapshot,
     StateChecked,
     SummaryPulled,
     TraceHeader,
@@ -67,11 +68,20 @@ _SYNC: Kinds = (DeltaPushed, StateChecked)
 _PULLED: Kinds = (SummaryPulled, ContextPulled)
 _ALLOWED: dict[Stage, Kinds] = {
     Stage.PREPARING: (BotReady, Prepared, InitialState, CallEnded, *_SYNC, *_REMARKS),
-    Stage.READY: (CallStarted, CallEnded, *_REMARKS),
-    Stage.ENDED: (FinalState, *_PULLED, *_SYNC, *_REMARKS),
+    Stage.READY: (ResourceSnapshot, CallStarted, CallEnded, *_REMARKS),
+    Stage.ENDED: (ResourceSnapshot, FinalState, *_PULLED, *_SYNC, *_REMARKS),
     Stage.FINAL: (RecordingWritten,),
 }
-_NOT_WHILE_TALKING: Kinds = (BotReady, Prepared, InitialState, CallStarted, *_PULLED, FinalState, RecordingWritten)
+_NOT_WHILE_TALKING: Kinds = (
+    BotReady,
+    Prepared,
+    InitialState,
+    ResourceSnapshot,
+    CallStarted,
+    *_PULLED,
+    FinalState,
+    RecordingWritten,
+)
 _OPENED_BY: dict[type[EventBase], Stage] = {
     InitialState: Stage.READY,
     CallStarted: Stage.TALKING,
@@ -222,6 +232,8 @@ class CallTrace:
             return f"has no place in a trace that is {self._stage.name.lower()}"
         if isinstance(event, FinalState) and not self.is_prepared:
             return "without an initial state"
+        if isinstance(event, ResourceSnapshot) and (event.moment == "initial") is not (self._stage is Stage.READY):
+            return f"of moment {event.moment} has no place in a trace that is {self._stage.name.lower()}"
         if isinstance(event, Prepared) and (BotReady, event.side) not in self._once:
             return f"of the {event.side} side, which is not ready"
         if (key := _once_key(event)) is not None and key in self._once:
@@ -260,12 +272,14 @@ def _reason_of(error: BaseException) -> StopReason:
 
 
 def _once_key(event: EventBase) -> tuple[type[EventBase], object] | None:
-    """Return what may be in a trace only once: a side's readiness, what was pulled of it, a recording."""
+    """Return what may be in a trace only once: a side's readiness, what was pulled of it, a snapshot, a recording."""
     match event:
         case BotReady() | Prepared() | SummaryPulled() | ContextPulled():
             return type(event), event.side
         case RecordingWritten():
             return type(event), event.path
+        case ResourceSnapshot():
+            return type(event), f"{event.name}, {event.moment}"
         case _:
             return None
 

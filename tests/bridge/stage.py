@@ -14,6 +14,7 @@ from duologue.clock import Clock, SystemClock
 from duologue.records.event import Event, Fault, TraceHeader
 from duologue.records.scenario import Scenario
 from duologue.testing.scripted_bot import BotFaults, BotScript, ScriptedBot, ScriptedSession, exit_push
+from duologue.toolkit.resources import Clones
 from duologue.trace.call_trace import CallTrace
 from duologue.trace.held_call import hold_call
 from duologue.trace.reader import Trace, load_trace
@@ -75,6 +76,7 @@ async def play(
     scenario: Scenario | None = None,
     plan: PlanPayload | None = None,
     clips: Mapping[str, Clip] | None = None,
+    clones: Clones | None = None,
     epoch: str = "epoch-1",
     clock: Clock | None = None,
     on_event: Callable[[Event], None] | None = None,
@@ -94,6 +96,7 @@ async def play(
             clock,
             plan=plan,
             clips=clips,
+            clones=clones,
         )
         await hold(call, trace, clock)
         sessions = [bot.sessions[-1] if bot.sessions else None for bot in (one, other)]

@@ -98,7 +98,7 @@ def test_event_of_an_unknown_kind_is_kept_and_written_back_to_the_same_bytes(tmp
     assert found.event == "weather_changed" and found.fields["sky"] == UNHEARD["sky"]
     writer = TraceWriter(tmp_path / "copy", trace.header)
     for event in trace.events:
-        writer.append(event, t_ms=event.t_ms)
+        writer.write(event)
     writer.close()
     assert (tmp_path / "copy").read_bytes() == path.read_bytes()
 
