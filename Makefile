@@ -4,11 +4,12 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test check pytest mutants test-browser test-llm clean
+.PHONY: help install demo test test-fast check pytest mutants test-browser test-llm clean
 
 help:
 	@echo "make demo    install, run four spoken telecom scenarios, print the table"
 	@echo "make test    install, run the checks and the default test suite"
+	@echo "make test-fast  the tests that need no speech and little time, in under a minute"
 	@echo "make test-browser  drive the page of 'talk' in Chromium, which root on Debian gets installed"
 	@echo "make test-llm  install a small model (130 MB) and let it hold each side of a spoken call"
 	@echo "make mutants break each guard of an invariant and see a test fail; ARGS='--sample 5 --seed 1' or '--only ID'"
@@ -40,6 +41,9 @@ pytest: $(STAMP)
 	$(BIN)/python -m pytest
 
 test: check pytest
+
+test-fast: $(STAMP)
+	$(BIN)/python -m pytest -q --fast
 
 mutants: $(STAMP)
 	$(BIN)/python -m tests.mutants.run $(ARGS)

@@ -21,6 +21,7 @@
     │   ├── InitializationFailed
     │   ├── LoopTooLate        a call in real time that this machine could not keep up with
     │   └── ReconcileFailed
+    ├── ResourceFailed         a domain's resource could not be started, cloned, read or put back (has ``resource``)
     ├── TranscriptionError     an utterance could not be turned into text
     ├── TurnAgentError         a turn agent could not be asked, or gave no usable turn
     │   └── TurnAgentUnavailable
@@ -126,6 +127,20 @@ class LoopTooLate(ScenarioError):
 
 class ReconcileFailed(ScenarioError):
     """The two databases and their shadows could not be kept equal."""
+
+
+class ResourceFailed(DuologueError):
+    """A resource of a domain is not there, or not in order. It says nothing about the agent.
+
+    Args:
+        resource: its name.
+        problem: what it could not do, for a person.
+    """
+
+    def __init__(self, resource: str, problem: str) -> None:
+        super().__init__(f"resource {resource}: {problem}")
+        self.resource = resource
+        self.problem = problem
 
 
 class TranscriptionError(DuologueError):

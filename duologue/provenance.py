@@ -19,7 +19,8 @@ from duologue.registry import domain_roots
 
 _PACKAGES = ("pipecat-ai", "websockets", "numpy", "soxr", "rapidfuzz", "faster-whisper", "hibari-tts")
 _CODE = (".py",)
-_DATA = (".json", ".md", ".txt", ".toml", ".yaml")
+_DATA = (".csv", ".html", ".json", ".md", ".sql", ".toml", ".txt", ".yaml", ".yml")
+"""Files of a domain's data, and of the folders beside its tools."""
 
 
 def collect_provenance(scenario: Scenario) -> dict[str, Any]:
@@ -55,7 +56,9 @@ def _code_digest(domain: str) -> str:
 
 @functools.cache
 def _data_digest(domain: str) -> str:
-    return digest_files([root / "data" / domain for root in domain_roots()], _DATA)
+    roots = domain_roots()
+    places = [root / "data" / domain for root in roots] + [root / "tools" / domain for root in roots]
+    return digest_files(places, _DATA)
 
 
 def _domain_places(root: Path, domain: str) -> list[Path]:

@@ -1,8 +1,8 @@
 """Names to objects: one registry class for every kind, and the loader of domains.
 
-A domain lives in four places under a domain root: ``scenarios/<domain>/``, ``tools/<domain>/``,
-``sync/<domain>.py`` and ``data/<domain>/``. The checkout is the first root; the environment variable
-``DUOLOGUE_DOMAINS`` adds more, separated like ``PATH``. The engine never imports a domain by name:
+A domain lives in four places under a domain root: ``scenarios/<domain>/``, ``tools/<domain>/`` (with any folders of
+its own beside the tools), ``sync/<domain>.py`` and ``data/<domain>/``. The checkout is the first root; the environment
+variable ``DUOLOGUE_DOMAINS`` adds more, separated like ``PATH``. The engine never imports a domain by name:
 :func:`load_domain` does it on request, and the modules register themselves on import.
 """
 
@@ -15,7 +15,7 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -103,13 +103,25 @@ def available_domains() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(scenarios.__path__) if module.ispkg)
 
 
+LoadCheck = Callable[[str], None]
+"""Raises RegistryError when what a loaded domain registered does not fit together."""
+
+_LOAD_CHECKS: list[LoadCheck] = []
+
+
+def on_load(check: LoadCheck) -> LoadCheck:
+    """Have ``check`` look at every domain after it was loaded."""
+    _LOAD_CHECKS.append(check)
+    return check
+
+
 def load_domain(name: str) -> None:
     """Import a domain's modules, so that its tools, predicates, rules and scenarios are registered.
 
     Loading twice is harmless.
 
     Raises:
-        RegistryError: there is no such domain under the domain roots.
+        RegistryError: there is no such domain under the domain roots, or what it registers does not fit together.
     """
     known = available_domains()
     if not _DOMAIN_NAME.fullmatch(name) or name not in known:
@@ -120,3 +132,5 @@ def load_domain(name: str) -> None:
             continue
         if importlib.util.find_spec(module) is not None:
             importlib.import_module(module)
+    for check in _LOAD_CHECKS:
+        check(name)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -12,15 +13,18 @@ ENGINE = ROOT / "duologue"
 CLOCKS = {"time", "monotonic", "perf_counter", "monotonic_ns", "time_ns", "perf_counter_ns", "sleep"}
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(ENGINE.rglob("*.py")):
-        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def modules() -> tuple[tuple[str, ast.Module], ...]:
+    """Parsed once; every rule reads the same trees."""
+    return tuple(
+        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(ENGINE.rglob("*.py"))
+    )
 
 
-def calls(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func)
+@cache
+def calls(tree: ast.Module) -> tuple[str, ...]:
+    return tuple(ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
 def imported(tree: ast.Module) -> Iterator[str]:

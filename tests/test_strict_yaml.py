@@ -19,6 +19,7 @@ def test_value_that_holds_itself_is_refused(text: str) -> None:
         load_yaml(text)
 
 
+@pytest.mark.slow
 def test_endless_nesting_is_refused() -> None:
     with pytest.raises(yaml.YAMLError, match="nested too deeply"):
         load_yaml("[" * 10_000)

@@ -1,30 +1,31 @@
-"""One call from connecting to closed files. A bot's trouble becomes an event, never an exception."""
+"""One call between whoever holds the two sides, from connecting to closed files, to be held by ``hold_call``."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from duologue.audio.recording import RecordingWriter
-from duologue.bridge.call_log import CallLog
 from duologue.bridge.caller import build_caller
 from duologue.bridge.clip import Clip
-from duologue.bridge.conversation import Conversation, stop_reason_of
-from duologue.bridge.ending import final_state, pull_both
+from duologue.bridge.conversation import Conversation
+from duologue.bridge.ending import pull_both
 from duologue.bridge.party import CallContext, build_party
 from duologue.bridge.peer import Peer
 from duologue.bridge.preparation import connect_both, prepare
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
-from duologue.errors import BotError, InitializationFailed, ReconcileFailed
 from duologue.records.action import Side
-from duologue.records.event import CallEnded, Event, RecordingWritten
-from duologue.records.outcome import Cause, StopReason
+from duologue.records.event import Event, RecordingWritten
+from duologue.records.outcome import StopReason
 from duologue.records.scenario import Scenario
-from duologue.trace.writer import TraceWriter
+from duologue.toolkit.resources import Clones
+from duologue.toolkit.state_events import final_state
+from duologue.trace.call_trace import CallTrace
 
 __all__ = ["Call", "CallSettings", "PlanPayload", "RECORDING_NAME"]
 
@@ -33,123 +34,84 @@ _CLOSE_TIMEOUT_S = 3.0
 
 
 class Call:
-    """One attempt at one scenario: a connection to each bot, two shadows, a trace and a recording.
+    """One attempt at one scenario: a connection to each bot, two shadows and a recording.
 
     Args:
         scenario: what is played.
         settings: addresses and bounds.
-        writer: the open trace; its header holds the epoch. The call closes it.
+        trace: what is written; its header holds the epoch.
         folder: where the recording goes; must exist.
-        clock: wall time, for pacing and for ``wall_ms``.
+        clock: wall time, for pacing.
         plan: what an oracle brain on the agent side is told, when it asks for it.
         clips: the sound of everything that the scenario's caller can play, by name; empty when a bot calls.
         peers: who holds a side that no bot holds.
-        on_event: called with each event.
-        on_tick: called after each tick with the media time reached, in milliseconds.
+        clones: what the attempt has of the domain's resources; who made them closes them.
     """
 
     def __init__(
         self,
         scenario: Scenario,
         settings: CallSettings,
-        writer: TraceWriter,
+        trace: CallTrace,
         folder: Path,
         clock: Clock,
         plan: PlanPayload | None = None,
         clips: Mapping[str, Clip] | None = None,
         peers: Mapping[Side, Peer] | None = None,
-        on_event: Callable[[Event], None] | None = None,
-        on_tick: Callable[[int], None] | None = None,
+        clones: Clones | None = None,
     ) -> None:
-        self._writer = writer
         self._folder = folder
-        self._on_tick = on_tick
-        self._log = CallLog(writer, on_event)
-        self._caller = build_caller(scenario, clips or {}, settings, writer.header.epoch)
+        self._caller = build_caller(scenario, clips or {}, settings, trace.header.epoch)
         held = peers or {}
         parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
-        self._attempt = CallContext(scenario, settings, writer.header.epoch, self._log, clock, parties, plan)
+        self._clones = clones or Clones()
+        self._attempt = CallContext(scenario, settings, trace.header.epoch, trace, clock, parties, plan, self._clones)
         self._shadows: Reconciler | None = None
-        self._conversation: Conversation | None = None
         self._recording: RecordingWriter | None = None
-        self._has_ended = False
 
-    async def run(self) -> None:
-        """Run the call. Trouble of a bot is written as a fault; only cancellation is raised."""
-        self._started = self._attempt.clock.monotonic()
-        try:
-            await self._run()
-        except asyncio.CancelledError:
-            self._abort()
-            if not self._has_ended:
-                self._end(StopReason.INTERRUPTED)
-            raise
-        finally:
-            self._close_files()
+    async def talk(self) -> StopReason:
+        """Connect, prepare both sides and let them talk until the call is over; return why it is.
 
-    async def _run(self) -> None:
-        try:
-            reason = await self._talk()
-        except Exception as error:  # noqa: BLE001 - the boundary of the attempt
-            self._log.fault(self._cause(error), error)
-            reason = StopReason.NOT_STARTED if self._conversation is None else stop_reason_of(error)
-        self._end(reason)
-        try:
-            if self._shadows is not None and self._conversation is not None:
-                await pull_both(self._attempt, self._shadows)
-        except Exception as error:  # noqa: BLE001 - the boundary of the attempt
-            self._log.fault(self._cause(error), error)
-        await self._disconnect()
-
-    async def _talk(self) -> StopReason:
+        Raises:
+            BotError: a side is missing, died, hung, or broke the protocol.
+            ScenarioError: the call could not be prepared, kept equal, or kept on time.
+            ResourceFailed: a resource of the domain died.
+        """
         await connect_both(self._attempt)
         self._shadows = await prepare(self._attempt)
+        await self._write_clones("initial")
         self._recording = RecordingWriter(self._folder / RECORDING_NAME, self._attempt.settings.sample_rate_hz)
-        self._conversation = Conversation(self._attempt, self._shadows, self._recording, self._caller, self._on_tick)
-        return await self._conversation.run()
+        return await Conversation(self._attempt, self._shadows, self._recording, self._caller).run()
 
-    def _end(self, reason: StopReason) -> None:
-        media_ms = self._conversation.media_ms if self._conversation is not None else 0
-        wall_ms = round((self._attempt.clock.monotonic() - self._started) * 1000)
-        self._log.t_ms = media_ms
-        self._log.write(CallEnded(stop_reason=reason, media_ms=media_ms, wall_ms=wall_ms))
-        self._has_ended = True
+    async def part(self) -> None:
+        """Pull context and summary of every bot that still answers and what the clones hold, then hang up.
 
-    def _close_files(self) -> None:
+        Raises:
+            ScenarioError: the shadows could not be compared.
+            ResourceFailed: a clone that was in order until now is not.
+        """
         try:
-            if self._shadows is not None:
-                self._log.write(final_state(self._shadows))
-            if self._recording is not None:
-                info = self._recording.close()
-                self._log.write(
-                    RecordingWritten(
-                        path=info.path.name,
-                        sha256=info.sha256,
-                        sample_rate_hz=info.sample_rate_hz,
-                        samples=info.samples,
-                    )
-                )
+            if self._shadows is not None and self._attempt.log.has_started:
+                await pull_both(self._attempt, self._shadows)
+                if self._clones.failure is None:
+                    await self._write_clones("final")
         finally:
-            self._writer.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+                    await asyncio.gather(*(party.connection.close() for party in self._attempt.parties.values()))
 
-    async def _disconnect(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_TIMEOUT_S):
-                await asyncio.gather(*(party.connection.close() for party in self._attempt.parties.values()))
-        self._abort()
+    async def _write_clones(self, moment: Literal["initial", "final"]) -> None:
+        for snapshot in await self._clones.snapshots(moment):
+            self._attempt.log.write(snapshot)
 
-    def _abort(self) -> None:
+    def close(self) -> Iterable[Event]:
+        """Drop every connection; yield both shadows as they stand, then what was recorded."""
         for party in self._attempt.parties.values():
             party.connection.abort()
-
-    @staticmethod
-    def _cause(error: Exception) -> Cause:
-        match error:
-            case InitializationFailed():
-                return Cause.INIT
-            case ReconcileFailed():
-                return Cause.SYNC
-            case BotError():
-                return Cause.TRANSPORT
-            case _:
-                return Cause.HARNESS
+        if self._shadows is not None:
+            yield final_state(self._shadows.dual)
+        if self._recording is not None:
+            info = self._recording.close()
+            yield RecordingWritten(
+                path=info.path.name, sha256=info.sha256, sample_rate_hz=info.sample_rate_hz, samples=info.samples
+            )

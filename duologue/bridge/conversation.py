@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from duologue.audio.pcm import level_dbfs
@@ -20,7 +20,7 @@ from duologue.bridge.realtime_pacing import Pacer
 from duologue.bridge.realtime_work import BackgroundWork, Job
 from duologue.bridge.reconcile import Reconciler, Write, parse_write
 from duologue.bridge.state_sync import StateSync
-from duologue.errors import BotError, BotUnavailable, ProtocolViolation, ReconcileFailed
+from duologue.errors import BotUnavailable, ProtocolViolation, ReconcileFailed
 from duologue.protocol.messages import TICK_MS, RtviMessage
 from duologue.protocol.requests import Stray, StrayAnswer
 from duologue.records.action import Side
@@ -48,7 +48,6 @@ class Conversation:
         shadows: Reconciler,
         recording: RecordingWriter,
         caller: Caller | None = None,
-        on_tick: Callable[[int], None] | None = None,
     ) -> None:
         self._attempt = attempt
         self._sync = StateSync(attempt, shadows)
@@ -58,7 +57,6 @@ class Conversation:
         self._pacer: Pacer | None = None
         self._recording = recording
         self._caller = caller
-        self._on_tick = on_tick
         settings = attempt.settings
         self._end = CallEnd(
             max_ms=round(settings.max_duration_s * 1000),
@@ -137,6 +135,7 @@ class Conversation:
         replies = await self._grant({Side.AGENT: to_agent, Side.USER: to_user})
         self._recording.append(to_agent, to_user)
         self.media_ms += TICK_MS
+        self._attempt.log.media_ms = self.media_ms
         writes: list[Write] = []
         calls: list[ToolRequest] = []
         for party in self._attempt.parties.values():
@@ -149,8 +148,7 @@ class Conversation:
             await self._do(partial(self._sync.happen, event))
         if self._background is not None:
             self._background.check()
-        if self._on_tick is not None:
-            self._on_tick(self.media_ms)
+        self._attempt.log.ticked()
 
     async def _do(self, job: Job) -> None:
         """Do a job before the next tick, or beside the ticks of a call in real time."""
@@ -247,9 +245,3 @@ class Conversation:
         if item.type == "error" or (item.type == "server-message" and item.data.get("type") == "bot-error"):
             what = item.data.get("error") or item.data.get("message")
             raise BotUnavailable(f"the {side} bot reported a fatal error: {what}", side=side)
-
-
-def stop_reason_of(error: BaseException) -> StopReason:
-    """Return how a call that broke off with ``error`` ended."""
-    is_lost = isinstance(error, BotError) and not isinstance(error, ProtocolViolation)
-    return StopReason.BOT_LOST if is_lost else StopReason.FAULT

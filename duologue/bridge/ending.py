@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from duologue.bridge.party import CallContext
@@ -12,9 +11,9 @@ from duologue.errors import BotError, ProtocolViolation, ReconcileFailed
 from duologue.protocol import messages
 from duologue.protocol.replies import Summary, parse_context, parse_summary
 from duologue.records.action import Side
-from duologue.records.event import ContextPulled, FinalState, SummaryPulled
+from duologue.records.event import ContextPulled, SummaryPulled
 from duologue.records.outcome import Cause
-from duologue.state.canonical import contract_hash
+from duologue.toolkit.state_events import own_summary, without_epoch
 
 
 async def pull_both(attempt: CallContext, shadows: Reconciler) -> None:
@@ -26,13 +25,9 @@ async def pull_both(attempt: CallContext, shadows: Reconciler) -> None:
             if attempt.party(side).hosts_tools:
                 await _pull_summary(attempt, shadows, side, compare=not had_fault)
             else:
-                attempt.log.write(_own_summary(attempt, shadows, side))
-
-
-def final_state(shadows: Reconciler) -> FinalState:
-    """Return both shadows as they stand."""
-    agent, user = shadows.dual.side(Side.AGENT), shadows.dual.side(Side.USER)
-    return FinalState(agent_db=agent.db, user_db=user.db, agent_digest=agent.digest(), user_digest=user.digest())
+                with_db = bool(attempt.scenario.db_state_assertions)
+                actions = shadows.streams[side]
+                attempt.log.write(own_summary(shadows.dual, side, actions, epoch=attempt.epoch, with_db=with_db))
 
 
 async def _pull_context(attempt: CallContext, side: Side) -> None:
@@ -64,7 +59,7 @@ async def _pull_summary(attempt: CallContext, shadows: Reconciler, side: Side, *
     attempt.log.write(
         SummaryPulled(
             side=side,
-            actions=_without_epoch(summary.actions, attempt.epoch),
+            actions=without_epoch(summary.actions, attempt.epoch),
             db_hash=summary.db_hash,
             digest=summary.digest,
             db=summary.db,
@@ -72,19 +67,6 @@ async def _pull_summary(attempt: CallContext, shadows: Reconciler, side: Side, *
     )
     if compare:
         _compare(attempt, shadows, side, summary)
-
-
-def _own_summary(attempt: CallContext, shadows: Reconciler, side: Side) -> SummaryPulled:
-    """Return what the harness knows of a side whose database is its own."""
-    state = shadows.dual.side(side)
-    actions = [action.model_dump(mode="json", exclude_none=True) for action in shadows.streams[side]]
-    return SummaryPulled(
-        side=side,
-        actions=_without_epoch(actions, attempt.epoch),
-        db_hash=contract_hash(state.db),
-        digest=state.digest(),
-        db=state.db if attempt.scenario.db_state_assertions else None,
-    )
 
 
 def _parsed_summary(side: Side, request_id: str, d: Any) -> Summary:
@@ -100,9 +82,3 @@ def _compare(attempt: CallContext, shadows: Reconciler, side: Side, summary: Sum
         problem = problem or f"the {side} bot's database differs from its shadow at the end of the call"
     if problem:
         attempt.log.fault(Cause.SYNC, ReconcileFailed(problem))
-
-
-def _without_epoch(actions: Sequence[dict[str, Any]], epoch: str) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {key: value for key, value in action.items() if key != "epoch" or value != epoch} for action in actions
-    )

@@ -94,10 +94,11 @@ class ForeignTools:
 
         Raises:
             ReconcileFailed: the other side could not be brought up to date.
+            ResourceFailed: a resource that the tool uses is not there or not in order.
             BotError: a connection failed, or the bot did not take the result.
         """
         side, log = request.side, self._attempt.log
-        done = self._shadows.perform(side, request.name, request.arguments)
+        done = await self._shadows.perform(side, request.name, request.arguments, self._attempt.clones)
         if done.crash:
             log.write(BotMessage(side=side, kind="bot-error", data=crash_report(done.crash)))
         if done.action is not None:

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from duologue.audio.pcm import TickResampler
 from duologue.bridge.bot_events import BotEvents
-from duologue.bridge.call_log import CallLog
 from duologue.bridge.connection import BotConnection
 from duologue.bridge.exit_drain import BotActivity
 from duologue.bridge.peer import Peer
@@ -19,7 +18,9 @@ from duologue.clock import Clock
 from duologue.protocol.replies import BotAbout
 from duologue.records.action import Side
 from duologue.records.scenario import Scenario
+from duologue.toolkit.resources import Clones
 from duologue.toolkit.rules import ToolHome, tool_home
+from duologue.trace.call_trace import CallTrace
 
 T = TypeVar("T")
 
@@ -54,10 +55,11 @@ class CallContext:
     scenario: Scenario
     settings: CallSettings
     epoch: str
-    log: CallLog
+    log: CallTrace
     clock: Clock
     parties: Mapping[Side, Party]
     plan: PlanPayload | None = None
+    clones: Clones = field(default_factory=Clones)
 
     @property
     def sides(self) -> tuple[Side, ...]:

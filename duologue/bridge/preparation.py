@@ -16,9 +16,10 @@ from duologue.protocol import messages
 from duologue.protocol.messages import ControlRequest, RtviMessage
 from duologue.protocol.replies import Report, Summary, parse_flag, parse_report, parse_summary
 from duologue.records.action import Side
-from duologue.records.event import BotReady, InitialState, Prepared
+from duologue.records.event import BotReady, Prepared
 from duologue.records.redaction import redact_url
 from duologue.state.canonical import contract_hash
+from duologue.toolkit.state_events import initial_state
 
 PREPARE_ORDER = (Side.USER, Side.AGENT)
 INITIALIZE_ORDER = (Side.AGENT, Side.USER)
@@ -71,10 +72,7 @@ async def prepare(attempt: CallContext) -> Reconciler:
             await _read_back(attempt, shadows, side)
         else:
             _take_over(attempt, shadows, side)
-    agent, user = shadows.dual.side(Side.AGENT), shadows.dual.side(Side.USER)
-    attempt.log.write(
-        InitialState(agent_db=agent.db, user_db=user.db, agent_memory=agent.memory, user_memory=user.memory)
-    )
+    attempt.log.write(initial_state(shadows.dual))
     return shadows
 
 

@@ -1,4 +1,4 @@
-"""The shadow of both databases: what a write means, and what has to be sent. No I/O.
+"""The shadow of both databases: what a write means, and what has to be sent. No I/O but that of async tools.
 
 The shadow replays each reported write with the same tool objects that the bots use, syncs, and says which
 side needs which delta. Digests decide whether a bot and its shadow agree.
@@ -15,6 +15,7 @@ from duologue.records.scenario import Scenario
 from duologue.state.side_state import SideState
 from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.initialization import initialize
+from duologue.toolkit.resources import Clones
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas
 from duologue.toolkit.side_host import Performed
 
@@ -137,13 +138,14 @@ class Reconciler:
             return f"the result of {action.name} differs from the shadow's"
         return ""
 
-    def perform(self, side: Side, name: str, arguments: dict[str, Any]) -> Performed:
-        """Run a tool on the shadow of a side whose database is the harness's own.
+    async def perform(self, side: Side, name: str, arguments: dict[str, Any], clones: Clones) -> Performed:
+        """Run a tool on the shadow of a side whose database is the harness's own, and on the attempt's clones.
 
         Raises:
             RegistryError: the scenario names a tool that its domain lacks.
+            ResourceFailed: a clone is not there or not in order.
         """
-        done = self.dual.host(side).perform(name, arguments)
+        done = await self.dual.host(side).perform_async(name, arguments, clones)
         if done.action is not None:
             self.streams[side].append(done.action)
         return done

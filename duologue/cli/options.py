@@ -19,8 +19,10 @@ from duologue.cli.suite_options import (
     adapter_settings,
     add_caller_flags,
     add_domain_flags,
+    add_resource_flag,
     add_trial_flags,
     given_domain_flags,
+    given_resources,
 )
 from duologue.records.outcome import Cause
 from duologue.runner.build import compat_modes, domain_flags
@@ -134,6 +136,7 @@ def parse_options(argv: Sequence[str]) -> Options:
         launch=launch,
         judge=judge_settings(args),
         judge_cache=judge_cache_folder(args, args.output_dir),
+        resource_urls=given_resources(args),
     )
     return Options(
         selection,
@@ -203,6 +206,7 @@ def _add_bots(parser: argparse.ArgumentParser) -> None:
         "--user-config", type=Path, default=configs / "user.yaml", help="with --launch (%(default)s)", metavar="YAML"
     )
     group.add_argument("--auth-token", metavar="TOKEN", help="shared token that the bots ask for")
+    add_resource_flag(group)
 
 
 def _add_call(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,10 @@
-"""The flags for suites, trials, recorded callers and turn agents, and those that domains bring along."""
+"""The flags for suites, trials, resources, recorded callers and turn agents, and those that domains bring along."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from duologue.cli.option_values import number, whole
 from duologue.runner.settings import ALL_SUITES, AdapterSettings
@@ -67,6 +68,31 @@ def add_domain_flags(parser: argparse.ArgumentParser, flags: Iterable[CatalogueF
             metavar=None if flag.choices else flag.metavar,
             help=(flag.help + default).replace("%", "%%"),
         )
+
+
+def add_resource_flag(group: argparse._ActionsContainer) -> None:
+    """Add ``--resource``."""
+    group.add_argument(
+        "--resource",
+        action="append",
+        default=[],
+        type=_named_url,
+        metavar="NAME=URL",
+        help="a domain's resource that already runs there, instead of one that this run starts; may be repeated",
+    )
+
+
+def given_resources(args: argparse.Namespace) -> dict[str, str]:
+    """Return the addresses of resources that were given, by the resource's name."""
+    return dict(text.split("=", 1) for text in args.resource)
+
+
+def _named_url(value: str) -> str:
+    name, _, url = value.partition("=")
+    parts = urlsplit(url)
+    if not name or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise argparse.ArgumentTypeError(f"{value!r} is not NAME=URL with an address like http://localhost:8080")
+    return value
 
 
 def _text(value: str) -> str:

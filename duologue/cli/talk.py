@@ -16,6 +16,7 @@ from duologue.cli.logging_setup import run_log
 from duologue.cli.option_values import number, whole
 from duologue.cli.options import EXIT_FINISHED, EXIT_INTERRUPTED, EXIT_NOT_EVALUABLE, EXIT_USAGE
 from duologue.cli.progress import PLAIN_WIDTH, PlainProgress, print_final
+from duologue.cli.suite_options import add_resource_flag, given_resources
 from duologue.clock import SystemClock
 from duologue.errors import ConfigError
 from duologue.records.action import Side
@@ -66,6 +67,7 @@ def build_talk_parser() -> argparse.ArgumentParser:
         parser.add_argument(
             f"--{side}-config", type=Path, default=config, metavar="YAML", help="with --launch (%(default)s)"
         )
+    add_resource_flag(parser)
     parser.add_argument("--host", default="127.0.0.1", help="interface of the page; others need a token (%(default)s)")
     parser.add_argument(
         "--port", type=whole(0), default=DEFAULT_PORT, help="port of the page, 0 a free one (%(default)s)"
@@ -89,6 +91,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
         duration_s=args.duration,
         pace="wall",
         launch=LaunchSettings(args.agent_config, args.user_config) if args.launch else None,
+        resource_urls=given_resources(args),
     )
 
 

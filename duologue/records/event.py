@@ -7,9 +7,9 @@ first grant is at 0) and usually a ``side``. Wall time appears only in the heade
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
+from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
 
 from duologue.records.action import Delta, RecordedAction, Side
 from duologue.records.outcome import Cause, StopReason
@@ -207,6 +207,19 @@ class DomainEvent(EventBase):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
+class ResourceSnapshot(EventBase):
+    """What the attempt's clone of a resource held before the call (``initial``) or after it (``final``).
+
+    ``digest`` is the clone's own mark of it, by default that of the data.
+    """
+
+    event: Literal["resource_snapshot"] = "resource_snapshot"
+    name: str
+    moment: Literal["initial", "final"] = "initial"
+    digest: str
+    data: JsonValue
+
+
 class StateChecked(EventBase):
     """A bot's digest was compared with its shadow's. ``repaired``: a full state push made them equal."""
 
@@ -325,7 +338,22 @@ class RecordingWritten(EventBase):
     samples: int
 
 
-Event = Annotated[
+class OpenEvent(EventBase):
+    """An event of a kind that this version does not know, kept as it was written; it decides nothing."""
+
+    model_config = ConfigDict(extra="allow")
+
+    event: str
+    seq: int
+    t_ms: int
+
+    @property
+    def fields(self) -> dict[str, JsonValue]:
+        """What it holds beside its kind, its number and its time."""
+        return dict(self.model_extra or {})
+
+
+KnownEvent = Annotated[
     BotReady
     | Prepared
     | InitialState
@@ -342,6 +370,7 @@ Event = Annotated[
     | ActionApplied
     | DeltaPushed
     | DomainEvent
+    | ResourceSnapshot
     | StateChecked
     | TokensUsed
     | ExitRequested
@@ -357,4 +386,11 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+Event = KnownEvent | OpenEvent
+
+EVENT_ADAPTER: TypeAdapter[KnownEvent] = TypeAdapter(KnownEvent)
+
+EVENT_KINDS = frozenset(
+    {kind.model_fields["event"].default for kind in (TraceHeader, *get_args(get_args(KnownEvent)[0]))}
+)
+"""What ``event`` can be in a line that has to fit its class; any other kind is an :class:`OpenEvent`."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from duologue.records.action import DbAssertion, InitAction, ReferenceAction, Side
 from duologue.records.caller import Caller, LiveCaller, read_stored_caller, stored_caller
@@ -91,7 +91,7 @@ class WorldEvent(Record):
     before: str = ""
 
 
-_OPTIONAL = frozenset({"grading", "max_tool_turns", "world_events"})
+_OPTIONAL = frozenset({"grading", "max_tool_turns", "world_events", "resource_data"})
 
 
 class Scenario(Record):
@@ -103,7 +103,8 @@ class Scenario(Record):
     the domain's, unless the label ``grader`` names a graded check of the domain; ``grading`` is what that one needs,
     and no bot is ever sent it. ``caller`` is who calls: a live one
     unless it says otherwise. ``max_tool_turns``: after so many turns with tool calls the agent's model is not asked
-    again before the caller has spoken. ``world_events`` happen in their order.
+    again before the caller has spoken. ``world_events`` happen in their order. ``resource_data`` is what the clone of
+    each of the domain's resources starts from, by the resource's name; no bot is sent it.
 
     A live caller is left out of a stored scenario, and a recorded one is stored as ``frozen_caller``, its utterances.
     """
@@ -133,6 +134,7 @@ class Scenario(Record):
     grading: dict[str, Any] = Field(default_factory=dict)
     max_tool_turns: int | None = Field(default=None, ge=1)
     world_events: tuple[WorldEvent, ...] = ()
+    resource_data: dict[str, JsonValue] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

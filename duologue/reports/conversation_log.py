@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from duologue.records.action import Side
-from duologue.records.event import DeltaPushed, DomainEvent, Fault, ToolCalled, ToolReturned
+from duologue.records.event import (
+    DeltaPushed,
+    DomainEvent,
+    Fault,
+    OpenEvent,
+    ResourceSnapshot,
+    ToolCalled,
+    ToolReturned,
+)
 from duologue.records.result import ScenarioResult
 from duologue.records.shown import one_line
 from duologue.reports.seglst import NO_WORDS
@@ -57,6 +65,10 @@ def _event_line(event: object) -> str:
             return f"sync to {event.side.value}: {canonical_text(event.delta)}{state}"
         case DomainEvent():
             return f"{event.domain}: {event.kind} {canonical_text(event.data)}"
+        case ResourceSnapshot():
+            return f"{event.moment} snapshot of {event.name}: {event.digest[:12]}"
+        case OpenEvent():
+            return f"{event.event} {canonical_text(event.fields)}"
         case Fault():
             return f"fault ({event.cause}) {event.error}: {event.message}"
         case _:

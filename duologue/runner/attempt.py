@@ -5,30 +5,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-from duologue.bridge.call import Call
-from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
-from duologue.errors import BotUnavailable, DuologueError, ScenarioError, TraceError
+from duologue.errors import DuologueError, TraceError
 from duologue.provenance import collect_provenance
-from duologue.records.action import ReferenceAction
-from duologue.records.event import CallEnded, Event, Fault, TraceHeader
-from duologue.records.outcome import Cause, Outcome, OutcomeKind, StopReason
+from duologue.records.event import TraceHeader
+from duologue.records.outcome import Cause, Outcome, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 from duologue.reports.contract_files import write_scenario_files
 from duologue.runner.judging import judge_folder
-from duologue.runner.mutation import MUTATION_KINDS, build_mutants
 from duologue.runner.observer import RunObserver
 from duologue.runner.rescoring import rescore_folder
 from duologue.runner.scenario_log import scenario_log
 from duologue.runner.settings import RunSettings
-from duologue.runner.utterances import load_clips
 from duologue.scoring.judge.client import Judge
-from duologue.speech.utterances import Speaker
+from duologue.trace.call_trace import CallTrace
 from duologue.trace.reader import Trace, load_trace
 from duologue.trace.writer import TraceWriter
 
@@ -54,27 +50,39 @@ class Attempt:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@dataclass(slots=True)
+class Calls(Protocol):
+    """How the calls of a run are held: between bots, with a turn agent, in text."""
+
+    def header(self) -> Mapping[str, Any]:
+        """Return what a trace header stores beside the run's settings, or instead of one of them."""
+        ...
+
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
+        """Hold the call of one attempt and write it to ``trace``; what it does not end, its caller ends.
+
+        Raises:
+            Exception: it could not be held.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptRunner:
-    """Runs attempts one after the other.
+    """Runs attempts one after the other: folder, trace, call, judge, scores, files.
 
     Args:
         settings: the run's settings.
-        clock: wall time, for the header and for pacing.
+        clock: wall time, for the header.
         observer: is told about events and time.
-        ensure_bots: makes sure that bots which this run started are alive; raises BotUnavailable.
+        calls: holds the call of an attempt.
         judge: is asked about every attempt that can be evaluated; None without a judge.
-        speak: makes the sound of callers' texts.
-        build_call: makes the call of an attempt; everything but tests leaves it alone.
     """
 
     settings: RunSettings
     clock: Clock
     observer: RunObserver
-    ensure_bots: Callable[[], Awaitable[None]] | None = None
+    calls: Calls
     judge: Judge | None = None
-    speak: Speaker | None = None
-    build_call: Callable[..., Call] = Call
 
     async def run(self, attempt: Attempt, store: Callable[[ScenarioResult], None]) -> None:
         """Run, score and write one attempt; ``store`` gets its result, exactly once.
@@ -88,43 +96,19 @@ class AttemptRunner:
         attempt.folder.mkdir(parents=True, exist_ok=True)
         with scenario_log(attempt.folder, attempt.scenario.name):
             broken = ""
-            log = _AttemptLog(TraceWriter(attempt.folder / TRACE, self._header(attempt)), self.observer)
+            writer = TraceWriter(attempt.folder / TRACE, self._header(attempt))
+            trace = CallTrace(writer, self.observer.event_written, self.observer.ticked)
             try:
-                await self._call(attempt, log)
+                with trace.ended_by_trouble():
+                    await self.calls.hold(attempt, trace)
                 await self._ask_judge(attempt)
             except asyncio.CancelledError:
-                log.end(StopReason.INTERRUPTED, Cause.HARNESS, "Interrupted", "the run was stopped")
-                self._finish(attempt, log, store)
+                self._finish(attempt, trace, store)
                 raise
-            except BotUnavailable as error:
-                logger.error("a bot could not be started again", extra={"error": str(error)})
-                log.end(StopReason.BOT_LOST, Cause.TRANSPORT, type(error).__name__, str(error))
             except Exception as error:
                 logger.exception("the attempt broke")
-                if not log.end(StopReason.FAULT, Cause.HARNESS, type(error).__name__, str(error)):
-                    broken = f"{type(error).__name__} after the call: {error}"
-            self._finish(attempt, log, store, broken)
-
-    async def _call(self, attempt: Attempt, log: _AttemptLog) -> None:
-        if self.ensure_bots is not None:
-            await self.ensure_bots()
-        try:
-            clips = load_clips(attempt.scenario, self.speak)
-        except DuologueError as error:
-            log.end(StopReason.NOT_STARTED, Cause.INIT, type(error).__name__, str(error))
-            return
-        call = self.build_call(
-            attempt.scenario,
-            self._call_settings(attempt.scenario),
-            log.writer,
-            attempt.folder,
-            self.clock,
-            plan=build_plan(attempt.scenario),
-            clips=clips,
-            on_event=log.saw,
-            on_tick=log.ticked,
-        )
-        await call.run()
+                broken = f"{type(error).__name__} after the call: {error}"
+            self._finish(attempt, trace, store, broken)
 
     async def _ask_judge(self, attempt: Attempt) -> None:
         if self.judge is None:
@@ -142,88 +126,33 @@ class AttemptRunner:
             epoch=attempt.epoch,
             utc_started=self.clock.utc_now().isoformat(),
             scenario=attempt.scenario,
-            settings=self.settings.header(),
+            settings={**self.settings.header(), **self.calls.header()},
             provenance=collect_provenance(attempt.scenario),
             compat=self.settings.compat,
         )
 
-    def _call_settings(self, scenario: Scenario) -> CallSettings:
-        return CallSettings(
-            agent_url=self.settings.agent_url,
-            user_url=self.settings.user_url,
-            token=self.settings.token,
-            max_duration_s=scenario.max_duration_s,
-            pace=self.settings.pace,
-            protocol=self.settings.bot_protocol,
-            realtime=self.settings.realtime,
-            caller_gap_s=self.settings.caller_gap_s,
-            caller_patience_s=self.settings.caller_patience_s,
-        )
-
     def _finish(
-        self, attempt: Attempt, log: _AttemptLog, store: Callable[[ScenarioResult], None], broken: str = ""
+        self, attempt: Attempt, trace: CallTrace, store: Callable[[ScenarioResult], None], broken: str = ""
     ) -> None:
         """Close the trace, score it and write the files; what is ``broken``, or breaks here, is not evaluable."""
-        log.writer.close()
+        trace.close()
         try:
             result = rescore_folder(attempt.folder)
         except Exception as error:
             logger.exception("scoring broke")
             broken = f"scoring broke: {type(error).__name__}: {error}"
         if broken:
-            result = unscored(log.writer.header, broken)
-            write_scenario_files(attempt.folder, _readable_trace(log.writer), result)
+            result = unscored(trace.header, broken)
+            write_scenario_files(attempt.folder, _readable_trace(attempt.folder, trace.header), result)
         store(result)
         self.observer.scenario_finished(result, attempt.folder)
 
 
-@dataclass(slots=True)
-class _AttemptLog:
-    """The trace of an attempt as the runner sees it: passes events on, and ends a trace that nobody ended."""
-
-    writer: TraceWriter
-    observer: RunObserver
-    media_ms: int = 0
-    has_ended: bool = False
-
-    def saw(self, event: Event) -> None:
-        self.has_ended = self.has_ended or isinstance(event, CallEnded)
-        self.observer.event_written(event)
-
-    def ticked(self, media_ms: int) -> None:
-        self.media_ms = media_ms
-        self.observer.ticked(media_ms)
-
-    def end(self, reason: StopReason, cause: Cause, error: str, message: str) -> bool:
-        """Append a fatal fault and the end of the call; False when it has ended, or its trace takes no more."""
-        if self.has_ended:
-            return False
-        fault = Fault(cause=cause, error=error, message=message)
-        try:
-            self.saw(self.writer.append(fault, t_ms=self.media_ms))
-            self.saw(self.writer.append(CallEnded(stop_reason=reason, media_ms=self.media_ms), t_ms=self.media_ms))
-        except (OSError, TraceError):
-            logger.exception("the trace cannot be ended")
-            return False
-        return True
-
-
-def build_plan(scenario: Scenario) -> PlanPayload:
-    """Return what a scripted agent may ask for: the reference actions, and the wrong plans that there are."""
-    mutations: dict[str, Sequence[ReferenceAction]] = {}
-    for kind in MUTATION_KINDS:
-        try:
-            mutations.update(build_mutants(scenario, [kind]))
-        except ScenarioError as error:
-            logger.debug("no wrong plan", extra={"kind": kind, "error": str(error)})
-    return PlanPayload(scenario.reference_actions, mutations)
-
-
-def _readable_trace(writer: TraceWriter) -> Trace:
+def _readable_trace(folder: Path, header: TraceHeader) -> Trace:
     try:
-        return load_trace(writer.path)
+        return load_trace(folder / TRACE)
     except TraceError:
-        return Trace(writer.header, ())
+        return Trace(header, ())
 
 
 def unscored(header: TraceHeader, detail: str) -> ScenarioResult:

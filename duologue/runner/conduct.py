@@ -9,16 +9,20 @@ from duologue.clock import Clock
 from duologue.records.action import Side
 from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
+from duologue.runner.bot_calls import BotCalls
 from duologue.runner.build import needed_bots
 from duologue.runner.launch import launched_bots
 from duologue.runner.observer import RunObserver
 from duologue.runner.preflight import check_bots
 from duologue.runner.settings import AdapterSettings, RunSettings
-from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
+from duologue.runner.turn_calls import TurnCalls
 from duologue.runner.utterances import SPEECH_CACHE, build_speaker
 from duologue.scoring.judge.client import Judge
 from duologue.speech.build import build_transcriber
+from duologue.speech.utterances import Speaker
+from duologue.toolkit.resource_life import started_resources
 from duologue.turn_agents.build import opened_turn_agent
+from duologue.turn_agents.conversation import TurnSetup
 from duologue.turn_agents.loop import Dispatch
 
 
@@ -29,30 +33,46 @@ async def conduct(
 
     Raises:
         ConfigError: something that the run needs is not configured.
+        ResourceFailed: a resource that the scenarios use could not be started.
         BotUnavailable: a bot that this run starts did not become ready.
         PreflightFailed: a bot is not there, or its model does not answer.
         TurnAgentUnavailable: the turn agent cannot be reached.
     """
     scenarios = [attempt.scenario for attempt in batch.attempts]
     speak = build_speaker(scenarios, settings.user_config, settings.output_dir / SPEECH_CACHE)
-    runner = AttemptRunner(settings, clock, observer, judge=judge, speak=speak)
     if settings.adapter is not None:
-        await _with_turn_agent(settings.adapter, runner, batch)
-    elif settings.launch is None:
-        await check_bots(settings, needed_bots(scenarios), clock)
+        await _with_turn_agent(settings, settings.adapter, batch, observer, clock, judge, speak)
+        return
+    async with started_resources(scenarios, settings.resource_urls) as resources:
+        calls = BotCalls(settings, clock, speak=speak, resources=resources)
+        await _with_bots(AttemptRunner(settings, clock, observer, calls, judge), calls, batch)
+
+
+async def _with_bots(runner: AttemptRunner, calls: BotCalls, batch: Batch) -> None:
+    settings, clock = runner.settings, runner.clock
+    sides = needed_bots([attempt.scenario for attempt in batch.attempts])
+    if settings.launch is None:
+        await check_bots(settings, sides, clock)
         await batch.run(runner)
     else:
-        sides = needed_bots(scenarios)
         async with launched_bots(settings.launch, batch.run_dir, token=settings.token, sides=sides) as bots:
             user = bots.bots.get(Side.USER)
             user_url = user.url if user is not None else settings.user_url
-            runner.settings = replace(settings, agent_url=bots.bots[Side.AGENT].url, user_url=user_url)
-            runner.ensure_bots = bots.ensure_running
-            await check_bots(runner.settings, sides, clock)
-            await batch.run(runner)
+            reached = replace(settings, agent_url=bots.bots[Side.AGENT].url, user_url=user_url)
+            await check_bots(reached, sides, clock)
+            calls = replace(calls, settings=reached, ensure_bots=bots.ensure_running)
+            await batch.run(replace(runner, settings=reached, calls=calls))
 
 
-async def _with_turn_agent(adapter: AdapterSettings, base: AttemptRunner, batch: Batch) -> None:
+async def _with_turn_agent(
+    settings: RunSettings,
+    adapter: AdapterSettings,
+    batch: Batch,
+    observer: RunObserver,
+    clock: Clock,
+    judge: Judge | None,
+    speak: Speaker | None,
+) -> None:
     utterances = [utterance for attempt in batch.attempts for utterance in attempt.scenario.caller.utterances]
     transcriber = build_transcriber(
         adapter.transcriber,
@@ -60,10 +80,10 @@ async def _with_turn_agent(adapter: AdapterSettings, base: AttemptRunner, batch:
         env=os.environ,
         model=adapter.model,
     )
-    dispatch = Dispatch.ONCE if base.settings.is_one_shot else Dispatch.LOOP
+    dispatch = Dispatch.ONCE if settings.is_one_shot else Dispatch.LOOP
     try:
-        async with opened_turn_agent(adapter.name, url=adapter.url, env=os.environ, clock=base.clock) as agent:
-            setup = TurnSetup(agent, adapter.name, transcriber, dispatch, base.speak)
-            await batch.run(TurnAttemptRunner(base.settings, base.clock, base.observer, judge=base.judge, setup=setup))
+        async with opened_turn_agent(adapter.name, url=adapter.url, env=os.environ, clock=clock) as agent:
+            setup = TurnSetup(agent, adapter.name, transcriber, dispatch, speak)
+            await batch.run(AttemptRunner(settings, clock, observer, TurnCalls(setup, clock), judge))
     finally:
         await transcriber.close()

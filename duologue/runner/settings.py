@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from duologue.bridge.settings import BotProtocol, RealtimeSettings
 from duologue.records.action import Side
+from duologue.records.redaction import redact_url
 from duologue.scoring.judge.settings import JudgeSettings
 
 REFERENCE_MODE = "reference"
@@ -75,6 +76,7 @@ class RunSettings:
     ``judge`` None means that nobody is asked; ``judge_cache`` None that replies are not kept. ``trials`` is how often
     each scenario is run. ``user_config`` names the voice of frozen callers' texts, ``caller_…_s`` how such callers take
     turns. ``is_one_shot`` leaves the agent one turn with tool calls for each utterance of the caller.
+    ``resource_urls`` says by name where a domain's resource runs that this run does not start.
     """
 
     agent_url: str = "ws://localhost:8765"
@@ -99,6 +101,7 @@ class RunSettings:
     launch: LaunchSettings | None = None
     judge: JudgeSettings | None = None
     judge_cache: Path | None = None
+    resource_urls: Mapping[str, str] = field(default_factory=dict)
 
     def header(self) -> dict[str, Any]:
         """Return what a trace header stores: the settings that can change a result, no secret, no machine path."""
@@ -110,4 +113,8 @@ class RunSettings:
             "caller_patience_s": self.caller_patience_s,
             "strict_match": self.strict_match,
             "min_agent_turns": self.min_agent_turns,
+            **({"resource_urls": redacted} if (redacted := self._shown_urls()) else {}),
         }
+
+    def _shown_urls(self) -> dict[str, str]:
+        return {name: redact_url(url) for name, url in self.resource_urls.items()}

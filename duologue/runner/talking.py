@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from duologue.bridge.call import Call
 from duologue.clock import Clock
 from duologue.errors import ConfigError
 from duologue.records.action import Side
@@ -17,11 +15,13 @@ from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
+from duologue.runner.bot_calls import BotCalls
 from duologue.runner.launch import LaunchedBots, launched_bots
 from duologue.runner.observer import RunObserver
 from duologue.runner.settings import RunSettings
 from duologue.talk.desk import Desk
 from duologue.talk.server import TalkServer
+from duologue.toolkit.resource_life import started_resources
 
 _LAST_WORDS_S = 3.0
 """How long the page may take to read the result before the server goes."""
@@ -95,18 +95,19 @@ async def conduct_talk(
 
     Raises:
         ConfigError: the page cannot be served as asked.
+        ResourceFailed: a resource that the scenario uses could not be started.
         BotUnavailable: the other side's bot did not become ready.
     """
     async with (
+        started_resources([attempt.scenario for attempt in batch.attempts], settings.resource_urls) as resources,
         _other_bot(settings, batch, desk.side.other) as (reached, bots),
         TalkServer(desk, page.host, page.port, page.token) as server,
     ):
         on_ready(server.url)
         await desk.line.wait_connected()
-        runner = AttemptRunner(reached, clock, ShownOnPage(desk, observer))
-        runner.build_call = partial(Call, peers={desk.side: desk.person})
-        runner.ensure_bots = bots.ensure_running if bots is not None else None
-        await batch.run(runner)
+        ensure_bots = bots.ensure_running if bots is not None else None
+        calls = BotCalls(reached, clock, ensure_bots, peers={desk.side: desk.person}, resources=resources)
+        await batch.run(AttemptRunner(reached, clock, ShownOnPage(desk, observer), calls))
         await server.flush(_LAST_WORDS_S)
 
 

@@ -8,10 +8,10 @@ failed check.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from duologue.errors import ScenarioError
+from duologue.errors import RegistryError, ScenarioError
 from duologue.records.action import Side
 from duologue.records.event import (
     ActionApplied,
@@ -21,6 +21,7 @@ from duologue.records.event import (
     Fault,
     FinalState,
     InitialState,
+    ResourceSnapshot,
     StateChecked,
     SummaryPulled,
 )
@@ -28,8 +29,8 @@ from duologue.records.judge import JudgeResult
 from duologue.records.outcome import Cause, StopReason
 from duologue.state.canonical import contract_hash_of, differences
 from duologue.state.side_state import SideState
-from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference, tool_settings
-from duologue.toolkit.evidence import AppliedAction, Evidence, FinalDb, Problem, ScoringMode
+from duologue.toolkit.dual_state import DualState, GoldReplay, replay_reference, tool_settings, unplayable_steps
+from duologue.toolkit.evidence import AppliedAction, Evidence, FinalDb, Problem, ResourceStates, ScoringMode
 from duologue.toolkit.tool import END_CALL_TOOL
 from duologue.toolkit.utterances import read_deeds
 from duologue.toolkit.world import occurred
@@ -41,12 +42,20 @@ def collect_evidence(trace: Trace, mode: ScoringMode, judge: JudgeResult | None 
     initial = _initial_state(trace)
     gold, gold_problem = _gold(trace, initial)
     final = {side: _final_db(trace, side) for side in Side}
-    problems = [*_ending_problems(trace), *_state_problems(trace), *_action_problems(trace)]
+    resources = _resources(trace)
+    problems = [
+        *_ending_problems(trace),
+        *_state_problems(trace),
+        *_action_problems(trace),
+        *_resource_problems(resources),
+    ]
     actions = tuple(
         AppliedAction(event.seq, event.side, event.action) for event in trace.of(ActionApplied) if event.accepted
     )
     deeds = tuple(read_deeds(trace.events))
-    return Evidence(trace, mode, initial, gold, gold_problem, final, actions, tuple(problems), deeds, judge)
+    return Evidence(
+        trace, mode, initial, gold, gold_problem, final, actions, tuple(problems), deeds, judge, resources=resources
+    )
 
 
 def _initial_state(trace: Trace) -> DualState | None:
@@ -67,11 +76,26 @@ def _gold(trace: Trace, initial: DualState | None) -> tuple[GoldReplay | None, s
     user = initial.user.copy() if initial.user is not None else None
     start = DualState(scenario.domain, initial.agent.copy(), user, tools=tool_settings(scenario))
     try:
+        if steps := unplayable_steps(scenario):
+            return None, f"the reference actions {', '.join(steps)} have async tools, which are not replayed"
         return replay_reference(scenario, start, occurred(scenario.world_events, trace.of(DomainEvent))), ""
-    except ScenarioError as error:
+    except (RegistryError, ScenarioError) as error:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - a domain's tools met a database they were not written for
         return None, f"{scenario.name}: the reference solution cannot be replayed: {type(error).__name__}: {error}"
+
+
+def _resources(trace: Trace) -> dict[str, ResourceStates]:
+    found = trace.of(ResourceSnapshot)
+    by_moment = {
+        moment: {item.name: item for item in found if item.moment == moment} for moment in ("initial", "final")
+    }
+    return {name: ResourceStates(before, by_moment["final"].get(name)) for name, before in by_moment["initial"].items()}
+
+
+def _resource_problems(resources: Mapping[str, ResourceStates]) -> list[Problem]:
+    missing = [name for name, states in resources.items() if states.final is None]
+    return [Problem(Cause.HARNESS, f"the trace holds no final snapshot of the resource {name}") for name in missing]
 
 
 def _shadow(trace: Trace, side: Side) -> tuple[dict[str, Any] | None, str | None]:

@@ -159,7 +159,7 @@ class TraceBuilder:
         folder.mkdir(parents=True, exist_ok=True)
         writer = TraceWriter(folder / "trace.jsonl", self.header)
         for event in self.events:
-            writer.append(event, t_ms=event.t_ms)
+            writer.write(event)
         writer.close()
         return folder / "trace.jsonl"
 

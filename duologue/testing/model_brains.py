@@ -11,8 +11,8 @@ from typing import Any
 from duologue.brains.brain import build_brain
 from duologue.errors import ConfigError
 from duologue.records.scenario import Scenario
-from duologue.runner.attempt import build_plan
 from duologue.runner.batch import Batch
+from duologue.runner.bot_calls import build_plan
 from duologue.testing.model_script import ChatRequest, ModelCall, ModelReply, without_bad_calls
 
 CALLER_MODELS = frozenset({"scripted_user"})

@@ -106,11 +106,13 @@ class DualState:
         """Run a tool for ``side`` without syncing, and record it when it is a write.
 
         Raises:
-            RegistryError: ``side`` has no such tool.
+            RegistryError: ``side`` has no such tool, or it is async.
         """
         tool = find_tool(self.domain, name, self.tools.get(side, {}).get(name))
         if tool.side not in (None, side):
             raise RegistryError(f"tool {name!r} belongs to the {tool.side} side, not to the {side} side")
+        if tool.is_async:
+            raise RegistryError(f"tool {name!r} is async: it is run in a call, and never replayed")
         outcome = tool.invoke(self.side(side), arguments)
         if outcome.is_recorded:
             self.ledgers[side].record(tool, dict(arguments), outcome)
@@ -143,7 +145,7 @@ def replay_reference(
     those that happened; all of the scenario's, unless given.
 
     Raises:
-        ScenarioError: the scenario is broken: a step is unknown, or a tool refused it.
+        ScenarioError: the scenario is broken: a step is unknown or async, or a tool refused it.
     """
     dual = start if start is not None else DualState.for_scenario(scenario)
     actions: list[RecordedAction] = []
@@ -164,6 +166,20 @@ def replay_reference(
             raise ScenarioError(f"{scenario.name}: sync after {step.action_id} failed: {error}") from error
     _happen(scenario, dual, [event for event in due if not event.before])
     return GoldReplay(dual, tuple(actions))
+
+
+def unplayable_steps(scenario: Scenario) -> tuple[str, ...]:
+    """Return the ids of the reference actions that no replay can make, because their tools are async.
+
+    Raises:
+        RegistryError: the scenario names a tool that its domain lacks.
+    """
+    settings = tool_settings(scenario)
+    return tuple(
+        step.action_id
+        for step in scenario.reference_actions
+        if find_tool(scenario.domain, step.name, settings[step.side].get(step.name)).is_async
+    )
 
 
 def _happen(scenario: Scenario, dual: DualState, events: Sequence[WorldEvent]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from duologue.records.action import RecordedAction, Side
-from duologue.records.event import CallEnded
+from duologue.records.event import CallEnded, ResourceSnapshot
 from duologue.records.judge import JudgeResult
 from duologue.records.judgement import JudgeReply
 from duologue.records.outcome import Cause
@@ -55,6 +56,14 @@ class FinalDb:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceStates:
+    """What the attempt's clone of a resource held before the call and after it; ``final`` is None in a call cut off."""
+
+    initial: ResourceSnapshot
+    final: ResourceSnapshot | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """What a judge has said to the questions of one check so far.
 
@@ -84,6 +93,7 @@ class Evidence:
         deeds: utterances, heard texts, tool calls, their results and requests to end, in order.
         judge: the engine's own question about the attempt and its answer; None without a judge.
         answers: what a judge said to this check's own questions.
+        resources: what the clones of the domain's resources held, by the resource's name; empty when there were none.
     """
 
     trace: Trace
@@ -97,6 +107,7 @@ class Evidence:
     deeds: tuple[Deed, ...]
     judge: JudgeResult | None = None
     answers: Answers = Answers()
+    resources: Mapping[str, ResourceStates] = field(default_factory=dict)
 
     @property
     def scenario(self) -> Scenario:

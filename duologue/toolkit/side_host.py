@@ -1,4 +1,4 @@
-"""One side of one scenario: its tools, its state, its action log. No I/O.
+"""One side of one scenario: its tools, its state, its action log. No I/O but that of async tools.
 
 Whoever holds a side holds it through this class: a bot, a person, the bridge for a bot that forwards its calls, the
 text channel. So a tool that breaks, a delta that does not fit and a release of another epoch mean the same everywhere.
@@ -22,7 +22,8 @@ from duologue.state.initialize import describe
 from duologue.state.side_state import SideState
 from duologue.toolkit.initialization import initialize
 from duologue.toolkit.ledger import Ledger
-from duologue.toolkit.results import error_value, normalized
+from duologue.toolkit.resources import Clones
+from duologue.toolkit.results import ToolOutcome, error_value, normalized
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, apply_dotted_delta
 from duologue.toolkit.tool import Tool, find_tool
 from duologue.toolkit.world import apply_world_event
@@ -148,9 +149,25 @@ class SideHost:
         """Run a tool for the model of this side. Never raises: what goes wrong is an answer, and leaves no trace."""
         tool = self.tools.get(name)
         if tool is None:
-            names = sorted(self.tools)
-            return Performed(error_value(UNKNOWN_TOOL, f"there is no tool {name!r}", available_tools=names))
-        outcome = tool.invoke(self.state, arguments)
+            return self._unknown(name)
+        return self._conclude(tool, arguments, tool.invoke(self.state, arguments))
+
+    async def perform_async(self, name: str, arguments: Mapping[str, Any], clones: Clones) -> Performed:
+        """Run a tool that may work on ``clones``, by the rules of :meth:`perform`.
+
+        Raises:
+            ResourceFailed: a clone that the tool uses is not there or not in order; that is nobody's answer.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            return self._unknown(name)
+        return self._conclude(tool, arguments, await tool.invoke_async(self.state, arguments, clones))
+
+    def _unknown(self, name: str) -> Performed:
+        names = sorted(self.tools)
+        return Performed(error_value(UNKNOWN_TOOL, f"there is no tool {name!r}", available_tools=names))
+
+    def _conclude(self, tool: Tool, arguments: Mapping[str, Any], outcome: ToolOutcome) -> Performed:
         if outcome.crash:
             logger.error("%s", outcome.crash)
         action = self.ledger.record(tool, dict(arguments), outcome) if outcome.is_recorded else None

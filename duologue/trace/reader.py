@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from duologue.errors import TraceError
-from duologue.records.event import EVENT_ADAPTER, TRACE_SCHEMA, Event, EventBase, TraceHeader
+from duologue.records.event import EVENT_ADAPTER, EVENT_KINDS, TRACE_SCHEMA, Event, EventBase, OpenEvent, TraceHeader
 
 E = TypeVar("E", bound=EventBase)
 
@@ -53,7 +53,7 @@ def load_header(path: Path) -> TraceHeader:
 
 
 def load_trace(path: Path) -> Trace:
-    """Read a whole trace, migrating old versions.
+    """Read a whole trace, migrating old versions. Events of kinds that are not known here come as ``OpenEvent``.
 
     Raises:
         TraceError: missing, unreadable, of an unknown schema version, or damaged before its last line.
@@ -87,7 +87,10 @@ def _header(path: Path, line: bytes) -> tuple[TraceHeader, int]:
 
 def _event(path: Path, number: int, line: bytes, version: int) -> Event:
     value = _migrated(_object(path, number, line), version)
+    kind = value.get("event")
     try:
+        if isinstance(kind, str) and kind not in EVENT_KINDS:
+            return OpenEvent.model_validate(value)
         return EVENT_ADAPTER.validate_python(value)
     except ValidationError as error:
         raise TraceError(f"{path}: line {number}: {_first(error)}") from error

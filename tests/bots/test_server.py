@@ -15,7 +15,7 @@ from duologue.errors import ConfigError
 from tests.bots.running_bot import initial_state, scenario_start
 from tests.bots.wire_client import WireClient, frames_pb2
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
 GUARDED = {"port": 0, "auth_token": "open sesame"}
 

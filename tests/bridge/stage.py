@@ -14,6 +14,9 @@ from duologue.clock import Clock, SystemClock
 from duologue.records.event import Event, Fault, TraceHeader
 from duologue.records.scenario import Scenario
 from duologue.testing.scripted_bot import BotFaults, BotScript, ScriptedBot, ScriptedSession, exit_push
+from duologue.toolkit.resources import Clones
+from duologue.trace.call_trace import CallTrace
+from duologue.trace.held_call import hold_call
 from duologue.trace.reader import Trace, load_trace
 from duologue.trace.writer import TraceWriter
 from tests.bridge.counter_shop import shop_scenario
@@ -44,9 +47,23 @@ def header(scenario: Scenario, epoch: str = "epoch-1") -> TraceHeader:
     return TraceHeader(run_id="run", epoch=epoch, utc_started="2025-02-25T00:00:00Z", scenario=scenario)
 
 
-def open_trace(folder: Path, scenario: Scenario, epoch: str = "epoch-1") -> TraceWriter:
+def open_trace(
+    folder: Path,
+    scenario: Scenario,
+    epoch: str = "epoch-1",
+    on_event: Callable[[Event], None] | None = None,
+    on_tick: Callable[[int], None] | None = None,
+) -> CallTrace:
     folder.mkdir(parents=True, exist_ok=True)
-    return TraceWriter(folder / "trace.jsonl", header(scenario, epoch))
+    return CallTrace(TraceWriter(folder / "trace.jsonl", header(scenario, epoch)), on_event, on_tick)
+
+
+async def hold(call: Call, trace: CallTrace, clock: Clock) -> None:
+    """Hold a call and close its trace, as the runner of attempts does."""
+    try:
+        await hold_call(call, trace, clock)
+    finally:
+        trace.close()
 
 
 async def play(
@@ -59,6 +76,7 @@ async def play(
     scenario: Scenario | None = None,
     plan: PlanPayload | None = None,
     clips: Mapping[str, Clip] | None = None,
+    clones: Clones | None = None,
     epoch: str = "epoch-1",
     clock: Clock | None = None,
     on_event: Callable[[Event], None] | None = None,
@@ -66,21 +84,20 @@ async def play(
     **settings: Any,
 ) -> Played:
     scenario = scenario or shop_scenario()
-    writer = open_trace(folder, scenario, epoch)
+    trace, clock = open_trace(folder, scenario, epoch, on_event, on_tick), clock or SystemClock()
     bounds = {"max_duration_s": 3.0, "tick_timeout_s": 1.0, "request_timeout_s": 0.5, "init_timeout_s": 0.5}
     async with ScriptedBot(agent or SILENT_END, agent_faults) as one, ScriptedBot(user, user_faults) as other:
         urls = {"agent_url": one.url, "user_url": other.url}
         call = Call(
             scenario,
             CallSettings(**{**urls, **bounds, **settings}),
-            writer,
+            trace,
             folder,
-            clock or SystemClock(),
+            clock,
             plan=plan,
             clips=clips,
-            on_event=on_event,
-            on_tick=on_tick,
+            clones=clones,
         )
-        await call.run()
+        await hold(call, trace, clock)
         sessions = [bot.sessions[-1] if bot.sessions else None for bot in (one, other)]
     return Played(folder, load_trace(folder / "trace.jsonl"), *sessions)

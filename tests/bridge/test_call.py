@@ -56,6 +56,7 @@ async def test_events_follow_the_life_of_a_call(tmp_path: Path) -> None:
     assert ended is not None and ended.stop_reason is StopReason.EXIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["lockstep", "realtime"])
 async def test_write_result_is_given_only_after_the_other_bot_has_answered_the_delta(
     tmp_path: Path, protocol: str

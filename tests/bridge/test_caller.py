@@ -233,6 +233,6 @@ async def test_recordings_must_fit_the_scenario(tmp_path: Path) -> None:
     scenario = recorded_scenario(recording())
     with pytest.raises(ValueError, match="do not fit its caller, a recording"):
         settings = CallSettings("ws://127.0.0.1:1", "ws://127.0.0.1:1", 3.0)
-        writer = open_trace(tmp_path, scenario)
-        writer.close()
-        Call(scenario, settings, writer, tmp_path, SystemClock(), clips=clips_of(recording(), recording()))
+        trace = open_trace(tmp_path, scenario)
+        trace.close()
+        Call(scenario, settings, trace, tmp_path, SystemClock(), clips=clips_of(recording(), recording()))

@@ -92,6 +92,7 @@ async def test_interruption_of_an_idle_bot_cuts_nothing_and_leaves_no_event(tmp_
     assert (await play(tmp_path, agent)).trace.of(ev.Interrupted) == []
 
 
+@pytest.mark.slow
 async def test_slow_bot_may_name_a_longer_bound_for_a_tick(tmp_path: Path) -> None:
     faults = BotFaults(slow_tick=(3, 0.4))
     patient = BotScript(messages={5: [exit_push()]}, capabilities={"max_tick_s": 5})

@@ -13,7 +13,7 @@ from duologue.records.outcome import Cause, StopReason
 from duologue.testing.scripted_bot import BotFaults, BotScript, ScriptedBot, exit_push
 from duologue.trace.reader import load_trace
 from tests.bridge.counter_shop import shop_scenario
-from tests.bridge.stage import Played, open_trace, play
+from tests.bridge.stage import Played, hold, open_trace, play
 
 pytestmark = pytest.mark.socket
 
@@ -135,9 +135,9 @@ async def test_lost_summary_is_a_transport_fault(tmp_path: Path) -> None:
 
 
 async def test_nothing_listens(tmp_path: Path) -> None:
-    writer = open_trace(tmp_path, shop_scenario())
+    written = open_trace(tmp_path, shop_scenario())
     settings = CallSettings("ws://127.0.0.1:9", "ws://127.0.0.1:9", 3.0, connect_timeout_s=0.3)
-    await Call(shop_scenario(), settings, writer, tmp_path, SystemClock()).run()
+    await hold(Call(shop_scenario(), settings, written, tmp_path, SystemClock()), written, SystemClock())
     (fault,) = load_trace(tmp_path / "trace.jsonl").of(ev.Fault)
     assert fault.cause is Cause.TRANSPORT
     assert "ws://127.0.0.1:9" in fault.message and "start the " in fault.message
@@ -155,11 +155,9 @@ async def test_interrupted_call_leaves_readable_files(tmp_path: Path) -> None:
     started = asyncio.Event()
     async with ScriptedBot(BotScript()) as agent, ScriptedBot() as user:
         settings = CallSettings(agent.url, user.url, 600.0)
-        writer = open_trace(tmp_path, shop_scenario())
-        call = Call(
-            shop_scenario(), settings, writer, tmp_path, SystemClock(), on_tick=lambda ms: ms > 200 and started.set()
-        )
-        task = asyncio.create_task(call.run())
+        open_one = open_trace(tmp_path, shop_scenario(), on_tick=lambda ms: ms > 200 and started.set())
+        call = Call(shop_scenario(), settings, open_one, tmp_path, SystemClock())
+        task = asyncio.create_task(hold(call, open_one, SystemClock()))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -169,4 +167,4 @@ async def test_interrupted_call_leaves_readable_files(tmp_path: Path) -> None:
     assert ended is not None and ended.stop_reason is StopReason.INTERRUPTED
     assert written is not None and written.samples == ended.media_ms * 16
     with pytest.raises(TraceError):
-        writer.append(ev.CallStarted(), t_ms=0)
+        open_one.write(ev.RecordingWritten(path="again.wav", sha256="", sample_rate_hz=1, samples=0))

@@ -13,7 +13,7 @@ from tests.interop.foreign_bot import ForeignBot, tone
 from tests.interop.shop_bots import shop_bot
 from tests.interop.stage import play
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 PATIENT_16_MS = RealtimeSettings(frame_ms=16, max_lag_ms=100_000, max_late_share=1.0)
 

@@ -86,6 +86,7 @@ def test_a_bot_that_says_it_is_late_counts_like_the_bridge() -> None:
         pacer.note_lag(900, "the user bot")
 
 
+@pytest.mark.slow
 @pytest.mark.socket
 async def test_a_call_in_lock_step_at_wall_pace_is_the_call_at_free_pace(tmp_path: Path) -> None:
     tone = (np.sin(np.arange(320)) * 8000).astype("<i2").tobytes()

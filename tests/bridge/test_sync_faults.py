@@ -9,7 +9,7 @@ from duologue.records.outcome import Cause
 from duologue.testing.scripted_bot import BotFaults, BotScript, exit_push
 from tests.bridge.stage import Played, play
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 ASKING = BotScript(writes={2: [("request_payment", {})]}, messages={30: [exit_push()]})
 REMARKING = BotScript(writes={2: [("write_remark", {"text": "x"})]}, messages={30: [exit_push()]})

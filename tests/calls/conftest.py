@@ -19,6 +19,7 @@ from duologue.records.result import ScenarioResult
 from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import load_domain
 from duologue.runner.attempt import Attempt, AttemptRunner
+from duologue.runner.bot_calls import BotCalls
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings
 from duologue.speech.spoken import SpokenUtterances
@@ -87,7 +88,8 @@ def run(tmp_path: Path) -> Run:
         folder, results = tmp_path / name, []
         settings = RunSettings(agent_url=bot.url, user_url="ws://127.0.0.1:1")
         speak = SpokenUtterances(TtsConfig(pitch=0.8), tmp_path / "speech")
-        runner = AttemptRunner(settings, SystemClock(), SilentObserver(), speak=speak)
+        clock = SystemClock()
+        runner = AttemptRunner(settings, clock, SilentObserver(), BotCalls(settings, clock, speak=speak))
         await runner.run(Attempt(scenario, folder, run_id="run"), results.append)
         return Done(results[0], load_trace(folder / "trace.jsonl"), folder)
 

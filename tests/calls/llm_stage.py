@@ -14,6 +14,7 @@ from duologue.records.event import Event
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 from duologue.runner.attempt import Attempt, AttemptRunner
+from duologue.runner.bot_calls import BotCalls
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings, Selection
@@ -48,7 +49,8 @@ async def play_with(folder: Path, models: Models, scenario: Scenario, bots: dict
         for side, sections in bots.items():
             config = BotConfig.model_validate({"server": {"port": 0}, **sections})
             urls[f"{side}_url"] = stack.enter_context(RunningBot(config, models)).url
-        runner = AttemptRunner(RunSettings(**urls), SystemClock(), SilentObserver())
+        settings, clock = RunSettings(**urls), SystemClock()
+        runner = AttemptRunner(settings, clock, SilentObserver(), BotCalls(settings, clock))
         await runner.run(Attempt(scenario, folder / scenario.name, "run"), results.append)
     return results[0]
 

@@ -36,6 +36,7 @@ def command(*argv: str) -> list[str]:
     return [sys.executable, str(ROOT / "run_evaluation.py"), *argv]
 
 
+@pytest.mark.slow
 def test_full_disk_is_reported_without_a_traceback(tmp_path: Path) -> None:
     def fill_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -58,6 +59,7 @@ def test_ctrl_c_while_the_program_is_still_loading_ends_it_quietly(tmp_path: Pat
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 @pytest.mark.socket
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminal_of_another_encoding_and_width_is_no_obstacle(tmp_path: Path, encoding: str) -> None:
@@ -92,6 +94,7 @@ def test_bad_value_is_code_2_and_writes_nothing(tmp_path: Path, capsys: pytest.C
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_bot_that_cannot_start_is_code_1_with_its_own_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +116,7 @@ def test_exit_code_tells_what_was_evaluable() -> None:
     assert exit_code([]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.socket
 def test_run_without_bots_stops_at_once_and_says_what_to_start(tmp_path: Path) -> None:
     urls = ["--agent-url", "ws://127.0.0.1:9", "--user-url", "ws://127.0.0.1:9"]

@@ -39,6 +39,7 @@ def test_a_bot_says_when_it_is_ready_and_stops_quietly(tmp_path, number):
     assert (bot.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.socket
 def test_a_port_in_use_is_one_line_and_exit_code_1():
     with socket.create_server(("127.0.0.1", 0)) as taken, bot_server("--port", str(taken.getsockname()[1])) as bot:
@@ -48,6 +49,7 @@ def test_a_port_in_use_is_one_line_and_exit_code_1():
     assert re.fullmatch(r"error: server\.port \d+ on 127\.0\.0\.1 is in use; .*--port or WEBSOCKET_PORT\n", err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "error"),
     [

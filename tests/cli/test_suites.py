@@ -67,6 +67,7 @@ def test_turn_agents_refuse_callers_that_are_bots(tmp_path: Path, capsys: pytest
     assert "turn agents hear recorded callers only" in capsys.readouterr().err
 
 
+@pytest.mark.speech
 def test_turn_agent_that_nothing_answers_for_is_an_error_that_names_the_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

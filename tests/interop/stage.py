@@ -22,7 +22,7 @@ from duologue.scoring.score import score_trace
 from duologue.testing.scripted_bot import BotScript, ScriptedBot
 from duologue.trace.reader import Trace, load_trace
 from tests.bridge.counter_shop import shop_scenario
-from tests.bridge.stage import open_trace
+from tests.bridge.stage import hold, open_trace
 from tests.interop.foreign_bot import ForeignBot
 
 PATIENT = RealtimeSettings(max_lag_ms=100_000, max_late_share=1.0, busy_wait_s=0.05)
@@ -81,7 +81,7 @@ async def play(
 ) -> Played:
     """Play a call in real time; a script on the user side is one of our own bots in lock-step."""
     scenario = scenario or shop_scenario()
-    writer = open_trace(folder, scenario)
+    trace, clock = open_trace(folder, scenario), clock or FastClock()
     bounds: dict[str, Any] = {"max_duration_s": 6.0, "request_timeout_s": 5.0, "init_timeout_s": 2.0}
     async with contextlib.AsyncExitStack() as stack:
         other = user if isinstance(user, ForeignBot | ScriptedBot) else ScriptedBot(user)
@@ -93,5 +93,5 @@ async def play(
             protocol="realtime",
             **{**bounds, "realtime": PATIENT, **settings},
         )
-        await Call(scenario, given, writer, folder, clock or FastClock(), clips=clips).run()
+        await hold(Call(scenario, given, trace, folder, clock, clips=clips), trace, clock)
     return Played(folder, load_trace(folder / "trace.jsonl"))

@@ -16,7 +16,7 @@ from tests.interop.foreign_bot import ForeignBot
 from tests.interop.shop_bots import shop_bot
 from tests.interop.stage import Played, play
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 HARNESS = {"tools": "harness"}
 

@@ -25,7 +25,7 @@ from tests.interop.foreign_bot import ForeignBot, tone
 from tests.interop.shop_bots import shop_bot
 from tests.interop.stage import play
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 
 class Polite:

@@ -18,7 +18,7 @@ from tests.interop.foreign_bot import ForeignBot, tone
 from tests.interop.shop_bots import shop_bot
 from tests.interop.stage import PATIENT, FastClock, play
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 
 async def leaves(bot: ForeignBot) -> None:

@@ -27,6 +27,7 @@ from duologue.runner.settings import Selection
 from duologue.speech.hibari import HibariVoice
 from duologue.trace.reader import load_trace
 from tests.bots.running_bot import RunningBot
+from tests.bridge.stage import hold as hold_to_the_end
 from tests.bridge.stage import open_trace
 from tests.interop.foreign_bot import ForeignBot
 from tests.interop.stage import Played
@@ -67,9 +68,9 @@ async def example(name: str) -> AsyncIterator[str]:
 
 
 async def hold(folder: Path, scenario: Scenario, agent_url: str, user_url: str) -> Played:
-    writer = open_trace(folder, scenario)
+    trace, clock = open_trace(folder, scenario), SystemClock()
     settings = CallSettings(agent_url, user_url, 60.0, protocol="realtime", realtime=SHARED_MACHINE)
-    await Call(scenario, settings, writer, folder, SystemClock()).run()
+    await hold_to_the_end(Call(scenario, settings, trace, folder, clock), trace, clock)
     return Played(folder, load_trace(folder / "trace.jsonl"))
 
 

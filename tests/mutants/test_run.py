@@ -30,6 +30,7 @@ def test_mutation_fits_the_checkout(mutation: Mutation) -> None:
     assert staleness(mutation, ROOT) == ""
 
 
+@pytest.mark.slow
 def test_drawn_mutations_are_killed() -> None:
     """Another two whenever one of the files changes."""
     fast = [mutation for mutation in MUTATIONS if not mutation.tests[0].startswith("tests/bridge/")]
@@ -40,6 +41,7 @@ def test_drawn_mutations_are_killed() -> None:
     assert [(trial.fate, trial.detail) for trial in trials] == [(Fate.KILLED, "")] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutation", "fate"),
     [
@@ -56,12 +58,14 @@ def test_fate_is_told_and_the_file_put_back(checkout: Path, mutation: Mutation, 
     assert (checkout / "guard.py").read_text() == GUARD
 
 
+@pytest.mark.slow
 def test_tests_that_hang_have_killed_nothing(checkout: Path) -> None:
     hangs = change("input_of_nobody()", old="age >= 18")
     (checkout / "guard.py").write_text(f"{GUARD}\n\ndef input_of_nobody() -> bool:\n    while True:\n        pass\n")
     assert try_out(hangs, checkout, timeout_s=1.5).fate is Fate.TIMEOUT
 
 
+@pytest.mark.slow
 def test_mutation_that_lives_fails_the_run(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     entry = '- {id: %s, file: guard.py, old: ">= 18", new: "> 18", tests: ["test_guard.py::%s"]}\n'
     listed = checkout / "mutations.yaml"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duologue.records.event import BotMessage, Fault, SummaryPulled
+from duologue.records.event import BotMessage, Fault, OpenEvent, SummaryPulled
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.reports.contract_files import final_response, write_scenario_files
@@ -125,6 +125,16 @@ def test_words_of_a_bot_begin_no_line_of_the_log_and_move_no_cursor() -> None:
         assert not [line for line in text.splitlines() if line.startswith("00:09")]
         assert re.search(r"[\x1b\x9b\u202e]", text) is None
         assert "Yes\\x1b[2J\\x9b31m\\u202e [bold]" in text
+
+
+def test_event_of_an_unknown_kind_is_shown_and_changes_no_result() -> None:
+    event = OpenEvent.model_validate({"event": "weather_changed", "seq": 0, "t_ms": 0, "sky": {"clouds": 1}})
+    plain = TraceBuilder(shop_scenario()).say(AGENT, "Hello.", 0, 1000)
+    with_event = TraceBuilder(shop_scenario()).add(event).say(AGENT, "Hello.", 0, 1000)
+    traces = [builder.hang_up().build() for builder in (plain, with_event)]
+    known, also = (score_trace(trace, None) for trace in traces)
+    assert 'weather_changed {"sky":{"clouds":1}}' in conversation_log(traces[1], also)
+    assert (also.outcome, also.conversation.turns) == (known.outcome, known.conversation.turns)
 
 
 def test_log_shows_turns_tools_and_latency_in_order(tmp_path: Path, write_call: WriteCall) -> None:

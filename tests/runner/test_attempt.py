@@ -7,14 +7,16 @@ import pytest
 from duologue.clock import SystemClock
 from duologue.errors import BotUnavailable
 from duologue.records.action import Side
-from duologue.records.event import CallEnded, Fault
+from duologue.records.event import CallEnded
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
-from duologue.runner.attempt import Attempt, AttemptRunner, build_plan
+from duologue.runner.attempt import Attempt, AttemptRunner, Calls
+from duologue.runner.bot_calls import BotCalls, build_plan
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings, Selection
+from duologue.trace.call_trace import CallTrace
 from duologue.trace.reader import load_trace
 
 
@@ -24,33 +26,30 @@ def scenario() -> Scenario:
     return first
 
 
-class FakeCall:
-    """Stands for a call; ``behave`` is what it does with its trace."""
+class Buggy:
+    """Stands for what holds calls."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        self.writer, self.named = given[2], named
+    def header(self) -> dict[str, Any]:
+        return {"held_by": "a double"}
 
-    async def run(self) -> None:
-        await self.behave()
-
-    async def behave(self) -> None:
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
         raise ZeroDivisionError("the bridge has a bug")
 
 
-class EndedThenBroken(FakeCall):
-    async def behave(self) -> None:
-        self.named["on_event"](self.writer.append(CallEnded(stop_reason=StopReason.EXIT, media_ms=40), t_ms=40))
+class EndedThenBroken(Buggy):
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
+        trace.end(StopReason.EXIT)
         raise OSError("disk full")
 
 
-class Endless(FakeCall):
-    async def behave(self) -> None:
-        self.named["on_tick"](20)
+class Endless(Buggy):
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
+        trace.move_to(20)
         await asyncio.Event().wait()
 
 
-def runner(call: type[FakeCall], **more: Any) -> AttemptRunner:
-    return AttemptRunner(RunSettings(), SystemClock(), SilentObserver(), build_call=call, **more)  # type: ignore[arg-type]
+def runner(calls: Calls, settings: RunSettings | None = None) -> AttemptRunner:
+    return AttemptRunner(settings or RunSettings(), SystemClock(), SilentObserver(), calls)
 
 
 def attempt_at(folder: Path, scenario: Scenario) -> Attempt:
@@ -67,7 +66,7 @@ async def result_of(runs: AttemptRunner, attempt: Attempt) -> ScenarioResult:
 async def test_exception_of_a_call_becomes_an_outcome_with_its_traceback_in_the_log(
     tmp_path: Path, scenario: Scenario
 ) -> None:
-    result = await result_of(runner(FakeCall), attempt_at(tmp_path / "a", scenario))
+    result = await result_of(runner(Buggy()), attempt_at(tmp_path / "a", scenario))
     assert (result.outcome.kind, result.outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.HARNESS)
     assert "the bridge has a bug" in result.outcome.detail
     assert "Traceback" in (tmp_path / "a" / "bridge_log.txt").read_text(encoding="utf-8")
@@ -75,7 +74,7 @@ async def test_exception_of_a_call_becomes_an_outcome_with_its_traceback_in_the_
 
 
 async def test_trouble_after_the_end_of_a_call_is_not_a_verdict(tmp_path: Path, scenario: Scenario) -> None:
-    result = await result_of(runner(EndedThenBroken), attempt_at(tmp_path / "a", scenario))
+    result = await result_of(runner(EndedThenBroken()), attempt_at(tmp_path / "a", scenario))
     assert (result.outcome.kind, result.outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.HARNESS)
     assert "disk full" in result.outcome.detail
 
@@ -84,31 +83,30 @@ async def test_bot_that_cannot_be_started_again_is_transport(tmp_path: Path, sce
     async def ensure_bots() -> None:
         raise BotUnavailable("the agent bot ended with code 1", side=Side.AGENT)
 
-    result = await result_of(runner(FakeCall, ensure_bots=ensure_bots), attempt_at(tmp_path / "a", scenario))
+    calls = BotCalls(RunSettings(), SystemClock(), ensure_bots)
+    result = await result_of(runner(calls), attempt_at(tmp_path / "a", scenario))
     assert (result.outcome.cause, result.stop_reason) == (Cause.TRANSPORT, StopReason.BOT_LOST)
 
 
 async def test_stopped_attempt_is_stored_before_the_stop_goes_on(tmp_path: Path, scenario: Scenario) -> None:
     results: list[ScenarioResult] = []
-    task = asyncio.create_task(runner(Endless).run(attempt_at(tmp_path / "a", scenario), results.append))
+    task = asyncio.create_task(runner(Endless()).run(attempt_at(tmp_path / "a", scenario), results.append))
     await asyncio.sleep(0.05)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     trace = load_trace(tmp_path / "a" / "trace.jsonl")
-    ended, fault = trace.last(CallEnded), trace.last(Fault)
+    ended = trace.last(CallEnded)
     assert ended is not None
-    assert fault is not None
     assert (ended.stop_reason, ended.media_ms) == (StopReason.INTERRUPTED, 20)
     assert [result.outcome.kind for result in results] == [OutcomeKind.NOT_EVALUABLE]
 
 
 async def test_header_holds_what_can_change_a_result_and_no_secret(tmp_path: Path, scenario: Scenario) -> None:
     settings = RunSettings(token="hush-hush", min_agent_turns=7)
-    runs = AttemptRunner(settings, SystemClock(), SilentObserver(), build_call=FakeCall)  # type: ignore[arg-type]
-    await result_of(runs, attempt_at(tmp_path / "a", scenario))
+    await result_of(runner(Buggy(), settings), attempt_at(tmp_path / "a", scenario))
     header = load_trace(tmp_path / "a" / "trace.jsonl").header
-    assert header.settings["min_agent_turns"] == 7
+    assert (header.settings["min_agent_turns"], header.settings["held_by"]) == (7, "a double")
     assert {"code", "data", "scenario"} <= set(header.provenance)
     assert "hush-hush" not in (tmp_path / "a" / "trace.jsonl").read_text(encoding="utf-8")
 

@@ -9,12 +9,12 @@ import pytest
 from duologue.clock import SystemClock
 from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.scenario import Scenario
-from duologue.runner.attempt import AttemptRunner
+from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.batch import Batch
 from duologue.runner.build import build_scenarios
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings, Selection
-from duologue.trace.writer import TraceWriter
+from duologue.trace.call_trace import CallTrace
 
 
 @pytest.fixture(scope="module")
@@ -22,21 +22,22 @@ def scenarios() -> list[Scenario]:
     return build_scenarios(Selection(prefix="tau2_telecom", limit=3))
 
 
-class BrokenCall:
-    def __init__(self, *given: Any, **named: Any) -> None:
-        pass
+class BrokenCalls:
+    def header(self) -> dict[str, Any]:
+        return {}
 
-    async def run(self) -> None:
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
         raise ValueError("no such call")
 
 
-class SecondHangs(BrokenCall):
-    count = 0
-    hangs: asyncio.Event
+class SecondHangs(BrokenCalls):
+    def __init__(self) -> None:
+        self.count = 0
+        self.hangs = asyncio.Event()
 
-    async def run(self) -> None:
-        SecondHangs.count += 1
-        if SecondHangs.count == 2:
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
+        self.count += 1
+        if self.count == 2:
             self.hangs.set()
             await asyncio.Event().wait()
         raise ValueError("no such call")
@@ -50,24 +51,21 @@ class Watcher(SilentObserver):
         self.seen.append(f"{number} {scenario.name}")
 
 
-def runner(call: type[BrokenCall], watcher: Watcher | None = None) -> AttemptRunner:
-    return AttemptRunner(RunSettings(), SystemClock(), watcher or Watcher(), build_call=call)  # type: ignore[arg-type]
+def runner(calls: BrokenCalls, watcher: Watcher | None = None) -> AttemptRunner:
+    return AttemptRunner(RunSettings(), SystemClock(), watcher or Watcher(), calls)
 
 
 async def test_broken_scenario_does_not_stop_the_others(tmp_path: Path, scenarios: list[Scenario]) -> None:
     batch, watcher = Batch.plan(scenarios, tmp_path), Watcher()
-    await batch.run(runner(BrokenCall, watcher))
+    await batch.run(runner(BrokenCalls(), watcher))
     assert [result.scenario for result in batch.results] == [scenario.name for scenario in scenarios]
     assert {result.outcome.kind for result in batch.results} == {OutcomeKind.NOT_EVALUABLE}
     assert watcher.seen == [f"{number} {scenario.name}" for number, scenario in enumerate(scenarios, start=1)]
 
 
-class DiskFull(BrokenCall):
-    def __init__(self, scenario: Scenario, settings: Any, writer: TraceWriter, *given: Any, **named: Any) -> None:
-        self.writer = writer
-
-    async def run(self) -> None:
-        self.writer.close()
+class DiskFull(BrokenCalls):
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
+        trace.close()
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -75,7 +73,7 @@ async def test_trace_that_takes_no_more_names_the_reason_and_stops_nothing(
     tmp_path: Path, scenarios: list[Scenario]
 ) -> None:
     batch = Batch.plan(scenarios, tmp_path)
-    await batch.run(runner(DiskFull))
+    await batch.run(runner(DiskFull()))
     assert len(batch.results) == 3
     assert {result.outcome.cause for result in batch.results} == {Cause.HARNESS}
     assert all("No space left on device" in result.outcome.detail for result in batch.results)
@@ -84,10 +82,10 @@ async def test_trace_that_takes_no_more_names_the_reason_and_stops_nothing(
 async def test_files_of_the_run_hold_every_finished_scenario_when_it_is_stopped(
     tmp_path: Path, scenarios: list[Scenario]
 ) -> None:
-    SecondHangs.count, SecondHangs.hangs = 0, asyncio.Event()
+    calls = SecondHangs()
     batch = Batch.plan(scenarios, tmp_path)
-    task = asyncio.create_task(batch.run(runner(SecondHangs)))
-    await SecondHangs.hangs.wait()
+    task = asyncio.create_task(batch.run(runner(calls)))
+    await calls.hangs.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

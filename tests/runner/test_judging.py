@@ -1,6 +1,7 @@
 """A run that asks a judge after each call."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from duologue.scoring.judge.client import build_judge
 from duologue.scoring.judge.settings import JudgeSettings
 from duologue.testing.builders import TraceBuilder
 from duologue.testing.judge_double import JudgeDouble, JudgeStep, graded, judge_double
+from duologue.trace.call_trace import CallTrace
 
 pytestmark = pytest.mark.socket
 
@@ -31,27 +33,27 @@ def scenario() -> Scenario:
     return first.model_copy(update={"success_signals": (SignalName.JUDGE_PASSED, SignalName.CLEAN_EXIT)})
 
 
-class ToldCall:
-    """A call whose events are given; the caller says ``line``."""
+@dataclass(frozen=True)
+class ToldCalls:
+    """Calls whose events are given; the caller says ``line``."""
 
-    line = "Help."
+    line: str = "Help."
 
-    def __init__(self, scenario: Scenario, *given: Any, **named: Any) -> None:
-        self.writer, self.on_event = given[1], named["on_event"]
-        builder = TraceBuilder(scenario).say(Side.AGENT, "Hello.", 0, 500).say(Side.USER, self.line, 900, 1500)
-        self.events = builder.hang_up().events
+    def header(self) -> dict[str, Any]:
+        return {}
 
-    async def run(self) -> None:
-        for event in self.events:
-            self.on_event(self.writer.append(event, t_ms=event.t_ms))
+    async def hold(self, attempt: Attempt, trace: CallTrace) -> None:
+        builder = TraceBuilder(attempt.scenario).say(Side.AGENT, "Hello.", 0, 500)
+        for event in builder.say(Side.USER, self.line, 900, 1500).hang_up().events:
+            trace.t_ms = event.t_ms
+            trace.write(event)
 
 
-class LyingCaller(ToldCall):
-    line = "My name is Peter Jones."
+LYING = ToldCalls("My name is Peter Jones.")
 
 
 async def judged(
-    double: JudgeDouble, folder: Path, scenario: Scenario, call: type[ToldCall] = ToldCall
+    double: JudgeDouble, folder: Path, scenario: Scenario, calls: ToldCalls = ToldCalls()
 ) -> ScenarioResult:
     clock = SystemClock()
     judge = build_judge(JudgeSettings(double.url, "grader", timeout_s=5, attempts=1), clock, None)
@@ -59,8 +61,8 @@ async def judged(
         RunSettings(min_agent_turns=0),
         clock,
         SilentObserver(),
-        judge=judge,
-        build_call=call,  # type: ignore[arg-type]
+        calls,
+        judge,
     )
     results: list[ScenarioResult] = []
     await runner.run(Attempt(scenario, folder, run_id="run"), results.append)
@@ -85,7 +87,7 @@ async def test_judge_that_breaks_costs_the_verdict_and_not_the_attempt(tmp_path:
 
 async def test_attempt_that_cannot_be_evaluated_is_not_put_to_the_judge(tmp_path: Path, scenario: Scenario) -> None:
     async with judge_double(graded(1.0)) as double:
-        result = await judged(double, tmp_path / "a", scenario, LyingCaller)
+        result = await judged(double, tmp_path / "a", scenario, LYING)
         assert (result.outcome.cause, double.requests) == (Cause.USER_SIM, 0)
 
 

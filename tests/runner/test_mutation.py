@@ -23,6 +23,7 @@ def named(scenarios: Sequence[Scenario], issues: str) -> Scenario:
     return next(scenario for scenario in scenarios if scenario.name.endswith(issues))
 
 
+@pytest.mark.slow
 def test_every_scenario_has_a_failing_mutant_of_every_kind(scenarios: Sequence[Scenario]) -> None:
     for scenario in scenarios:
         start = DualState.for_scenario(scenario)
@@ -32,6 +33,7 @@ def test_every_scenario_has_a_failing_mutant_of_every_kind(scenarios: Sequence[S
         assert all(plan_fails(scenario, plan, start) for plan in mutants.values()), scenario.name
 
 
+@pytest.mark.slow
 def test_mutants_differ_from_the_reference_by_one_step(scenarios: Sequence[Scenario]) -> None:
     for scenario in scenarios:
         reference = [(step.name, step.arguments) for step in scenario.reference_actions]
@@ -42,6 +44,7 @@ def test_mutants_differ_from_the_reference_by_one_step(scenarios: Sequence[Scena
         assert all(step in plans["add"] for step in reference)
 
 
+@pytest.mark.slow
 def test_steps_of_the_caller_have_words(scenarios: Sequence[Scenario]) -> None:
     book = PHRASEBOOKS.get("tau2_telecom", RULES_NAME)
     for scenario in scenarios:

@@ -40,7 +40,7 @@ def add_attempt(run_dir: Path, name: str, *, about: dict[str, object], settings:
         run_id="r", epoch=name, utc_started="2025-01-01T00:00:00Z", scenario=scenario, settings=settings
     )
     writer = TraceWriter(folder / "trace.jsonl", header)
-    writer.append(BotReady(side=Side.AGENT, about=about), t_ms=0)
+    writer.write(BotReady(seq=1, side=Side.AGENT, about=about))
     writer.close()
     result = ScenarioResult(
         run_id="r",

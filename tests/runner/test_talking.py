@@ -38,6 +38,7 @@ async def visit(url: str) -> Sequence[dict[str, object]]:
         return [message.json() async for message in page]
 
 
+@pytest.mark.slow
 @pytest.mark.socket
 async def test_call_with_a_person_is_run_scored_and_shown(tmp_path: Path) -> None:
     (scenario,) = build_scenarios(Selection(names=(NAME,)))

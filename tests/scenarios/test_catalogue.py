@@ -26,6 +26,7 @@ def manual(scenarios: Sequence[Scenario]) -> list[Scenario]:
     return [scenario for scenario in scenarios if scenario.prefix == "tau2_telecom"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("split", "size"), [("base", 114), ("train", 74), ("test", 40), ("small", 20), ("full", 2285)])
 def test_each_split_is_listed_once_per_policy_variant(load: Load, split: str, size: int) -> None:
     counts = Counter(scenario.prefix for scenario in load(split=split))
@@ -131,6 +132,7 @@ def holds(scenario: Scenario, dual: DualState) -> bool:
     return all(results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["guide", "tau2"])
 def test_reference_reaches_every_assertion(load: Load, profile: str) -> None:
     scenarios = load(profile=profile)

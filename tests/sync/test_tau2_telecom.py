@@ -311,6 +311,7 @@ def sync_or_refuse(dual: DualState) -> Deltas:
         return refusal.deltas
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_second_sync_changes_nothing(profile: str, seed: int) -> None:
@@ -324,6 +325,7 @@ def test_a_second_sync_changes_nothing(profile: str, seed: int) -> None:
         assert dual.digests() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", range(12))
 def test_the_recorded_writes_alone_reach_the_same_state(profile: str, seed: int) -> None:
@@ -342,6 +344,7 @@ def test_the_recorded_writes_alone_reach_the_same_state(profile: str, seed: int)
     assert replayed.digests() == dual.digests()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_bot_that_gets_the_deltas_stays_equal_to_its_shadow(profile: str, seed: int) -> None:

@@ -15,7 +15,7 @@ from duologue.talk.phone_line import PhoneLine
 from duologue.testing.scripted_bot import BotScript, ScriptedBot
 from duologue.trace.reader import Trace, load_trace
 from tests.bridge.counter_shop import shop_scenario
-from tests.bridge.stage import open_trace
+from tests.bridge.stage import hold, open_trace
 
 
 def connected_line() -> PhoneLine:
@@ -35,21 +35,19 @@ async def call_with_person(
 ) -> Trace:
     """Play a call between the person at ``desk`` and a scripted bot, as fast as it goes."""
     scenario = scenario or shop_scenario()
-    writer = open_trace(folder, scenario)
+    trace = open_trace(folder, scenario, on_event=desk.feed.saw, on_tick=on_tick)
     bounds: dict[str, Any] = {"max_duration_s": 4.0, "tick_timeout_s": 1.0, "drain_s": 0.5, **settings}
     async with ScriptedBot(bot) as other:
         urls = {f"{desk.side.other}_url": other.url, f"{desk.side}_url": "ws://nobody"}
         call = Call(
             scenario,
             CallSettings(**urls, **bounds),
-            writer,
+            trace,
             folder,
             SystemClock(),
             peers={desk.side: desk.person},
-            on_event=desk.feed.saw,
-            on_tick=on_tick,
         )
-        await call.run()
+        await hold(call, trace, SystemClock())
     return load_trace(folder / "trace.jsonl")
 
 

@@ -70,6 +70,7 @@ async def browser() -> AsyncIterator[Browser]:
     await browser.connection.close()
 
 
+@pytest.mark.slow
 async def test_sound_goes_both_ways(line: WebRtcLine, browser: Browser) -> None:
     await browser.call(line)
     voice = await asyncio.wait_for(browser.voice, 5)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from duologue.bridge.call import Call
 from duologue.clock import SystemClock
 from duologue.config import TtsConfig
 from duologue.protocol.messages import TICK_SAMPLES
@@ -16,6 +14,7 @@ from duologue.records.event import ActionApplied, BotSpeaking, Event, SpokenText
 from duologue.records.outcome import OutcomeKind
 from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
+from duologue.runner.bot_calls import BotCalls
 from duologue.runner.build import build_scenarios
 from duologue.runner.launch import launched_bots
 from duologue.runner.observer import SilentObserver
@@ -85,9 +84,9 @@ async def test_caller_in_person_gets_the_problem_solved(tmp_path: Path) -> None:
     batch, desk = Batch.plan([scenario], tmp_path), Desk(scenario, Side.USER, connected_line())
     configs = LaunchSettings(Path("server_configs/agent.yaml"), Path("server_configs/user.yaml"))
     async with launched_bots(configs, tmp_path, sides=[Side.AGENT]) as bots:
-        runner = AttemptRunner(RunSettings(agent_url=bots.bots[Side.AGENT].url), SystemClock(), Caller(desk))
-        runner.build_call = partial(Call, peers={Side.USER: desk.person})
-        await batch.run(runner)
+        settings, clock = RunSettings(agent_url=bots.bots[Side.AGENT].url), SystemClock()
+        calls = BotCalls(settings, clock, peers={Side.USER: desk.person})
+        await batch.run(AttemptRunner(settings, clock, Caller(desk), calls))
     (result,) = batch.results
     assert (result.outcome.kind, result.outcome.detail) == (OutcomeKind.PASSED, "")
     own = [turn.text for turn in result.conversation.turns if turn.side is Side.USER]

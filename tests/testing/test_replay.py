@@ -105,6 +105,7 @@ def test_a_malformed_record_is_a_difference_not_a_crash() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_command_runs_from_any_folder(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", lines_of(ROW))
     command = [sys.executable, "-m", "duologue.testing.replay", file]

@@ -45,6 +45,7 @@ def outcomes(profile: str, agent: str, **options: object) -> list[tuple[str, Out
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_reference_agent_passes_every_scenario(profile: str) -> None:
     results = outcomes(profile, "reference")
@@ -52,11 +53,13 @@ def test_the_reference_agent_passes_every_scenario(profile: str) -> None:
     assert [name for name, kind in results if kind is not OutcomeKind.PASSED] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_doing_nothing_fails_every_scenario(profile: str) -> None:
     assert {kind for _, kind in outcomes(profile, "do_nothing")} == {OutcomeKind.FAILED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATION_KINDS)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_wrong_action_fails_every_scenario(profile: str, mutation: str) -> None:
@@ -64,6 +67,7 @@ def test_a_wrong_action_fails_every_scenario(profile: str, mutation: str) -> Non
     assert [name for name, kind in results if kind is not OutcomeKind.FAILED] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [MILD, HASTY], ids=["misheard", "interrupted"])
 def test_the_reference_agent_passes_over_a_bad_line(noise: Noise) -> None:
     results = outcomes("guide", "reference", noise=noise)
@@ -82,6 +86,7 @@ def test_a_call_ends_where_gold_replay_ends(longest: Scenario) -> None:
     assert (final.agent_digest, final.user_digest) == (gold[Side.AGENT], gold[Side.USER])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_recorded_writes_on_the_initial_databases_give_the_final_ones(profile: str) -> None:
     for scenario in scenarios(profile)[::9]:
@@ -134,11 +139,13 @@ def test_the_agent_ends_the_call_and_each_side_parts_once(longest: Scenario) -> 
     assert partings == [Side.USER, Side.AGENT]
 
 
+@pytest.mark.slow
 def test_the_command_prints_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--domain", "tau2_telecom", "--split", "small", "--agent", "do_nothing"]) == 0
     assert capsys.readouterr().out == "do_nothing: 0 passed, 40 failed, 0 not_evaluable\n"
 
 
+@pytest.mark.slow
 def test_a_call_is_the_same_under_any_hash_seed_time_zone_and_locale() -> None:
     code = (
         "import sys; from tests.testing.test_text_channel import scenarios, MILD, run_text_call, score_trace\n"

@@ -103,6 +103,7 @@ def test_guide_names_only_what_the_public_modules_have() -> None:
             assert any(hasattr(module, name) for module in loaded), (modules, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "passed", "failed"),
     [("", 2, 0), (" --agent do_nothing", 0, 2), (" --agent wrong_action --mutation drop", 0, 2)],

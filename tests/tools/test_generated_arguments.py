@@ -84,6 +84,7 @@ def hosts(domain: str) -> Iterator[tuple[SideHost, SideHost]]:
                 yield host, other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", available_domains())
 def test_every_tool_answers_and_changes_nothing_that_it_does_not_record(domain: str) -> None:
     chance = random.Random(f"arguments of {domain}")

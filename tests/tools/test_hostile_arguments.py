@@ -49,6 +49,7 @@ def hostile_calls() -> Iterator[tuple[Tool, dict[str, Any]]]:
                 yield from ((tool, {**usual, name: junk}) for junk in JUNK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["guide", "tau2"])
 def test_no_argument_crashes_a_tool_or_spoils_its_database(profile: str) -> None:
     dbs = {Side.AGENT: load_db(f"{DOMAIN}/db"), Side.USER: load_db(f"{DOMAIN}/user_db")}

@@ -22,6 +22,7 @@ DOMAIN = "tau2_telecom"
 needs_vectors = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recorded vectors lie outside this repository")
 
 
+@pytest.mark.slow
 @needs_vectors
 @pytest.mark.parametrize(
     ("name", "count"),
@@ -73,6 +74,7 @@ def test_a_wrong_end_is_noticed(walk: dict[str, Any]) -> None:
     assert any("assertions[0]" in problem for problem in problems)
 
 
+@pytest.mark.slow
 @needs_vectors
 def test_scenarios_in_the_tau2_profile_start_and_end_as_recorded() -> None:
     load_formats([DOMAIN])

@@ -16,6 +16,7 @@ def scenarios() -> list[Scenario]:
     return list(CATALOGUES.get("tau2_telecom", RULES_NAME).load(CatalogueOptions(profile="guide")))
 
 
+@pytest.mark.slow
 def test_every_scenario_has_a_phone_to_look_at(scenarios: list[Scenario]) -> None:
     for scenario in scenarios:
         shown = visible_state(Side.USER, DualState.for_scenario(scenario).side(Side.USER))

@@ -19,9 +19,9 @@ SAMPLE = Path(__file__).parents[1] / "data" / "traces" / "schema_1.jsonl"
 def stored(folder: Path) -> Path:
     path = folder / "trace.jsonl"
     writer = TraceWriter(path, header(shop_scenario()))
-    writer.append(ev.CallStarted(kick_off="Hello"), t_ms=0)
-    writer.append(ev.SpokenText(side=Side.AGENT, text="Hi "), t_ms=20)
-    writer.append(ev.SpokenText(side=Side.USER, text="Oh "), t_ms=40)
+    writer.write(ev.CallStarted(seq=1, kick_off="Hello"))
+    writer.write(ev.SpokenText(seq=2, t_ms=20, side=Side.AGENT, text="Hi "))
+    writer.write(ev.SpokenText(seq=3, t_ms=40, side=Side.USER, text="Oh "))
     writer.close()
     return path
 
@@ -38,7 +38,7 @@ def test_stored_trace_is_written_back_to_the_same_bytes(tmp_path: Path) -> None:
     trace = load_trace(SAMPLE)
     writer = TraceWriter(tmp_path / "copy", trace.header)
     for event in trace.events:
-        assert writer.append(event, t_ms=event.t_ms) == event
+        writer.write(event)
     writer.close()
     assert (tmp_path / "copy").read_bytes() == SAMPLE.read_bytes()
 
@@ -73,6 +73,53 @@ def test_unknown_schema_version_is_refused(tmp_path: Path) -> None:
             load(path)
 
 
+UNHEARD = {
+    "event": "weather_changed",
+    "seq": 2,
+    "t_ms": 20,
+    "side": "agent",
+    "model_name": "x",
+    "sky": {"clouds": [1, 2.5, None, True], "0": "h\u00e4ll \ud800"},
+    "far": 10**30,
+}
+
+
+def with_line(path: Path, line: str) -> Path:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.write_text("\n".join([*lines[:2], line, *lines[3:]]), encoding="utf-8")
+    return path
+
+
+def test_event_of_an_unknown_kind_is_kept_and_written_back_to_the_same_bytes(tmp_path: Path) -> None:
+    line = json.dumps(UNHEARD, sort_keys=True, separators=(",", ":"))
+    path = with_line(stored(tmp_path), line)
+    trace = load_trace(path)
+    (found,) = trace.of(ev.OpenEvent)
+    assert found.event == "weather_changed" and found.fields["sky"] == UNHEARD["sky"]
+    writer = TraceWriter(tmp_path / "copy", trace.header)
+    for event in trace.events:
+        writer.write(event)
+    writer.close()
+    assert (tmp_path / "copy").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"event": "spoken_text"},
+        {"event": "header"},
+        {"event": None},
+        {"event": 7},
+        {"seq": None},
+        {"seq": 3},
+        {"t_ms": "soon"},
+    ],
+)
+def test_malformed_event_is_no_unknown_one(tmp_path: Path, change: dict[str, object]) -> None:
+    with pytest.raises(TraceError, match=r"trace\.jsonl: line 3"):
+        load_trace(with_line(stored(tmp_path), json.dumps(UNHEARD | change)))
+
+
 @pytest.mark.parametrize("line", [b"{", b"[]", b'{"event":"unheard"}', b'{"event":"spoken_text","seq":2}', b"\xff"])
 def test_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     path = stored(tmp_path)
@@ -103,6 +150,7 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         load_trace(tmp_path / "nowhere")
 
 
+@pytest.mark.slow
 def test_damaged_bytes_raise_nothing_but_trace_errors(tmp_path: Path) -> None:
     source, good, path = random.Random(2), stored(tmp_path).read_bytes(), tmp_path / "damaged"
     for _ in range(300):

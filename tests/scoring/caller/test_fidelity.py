@@ -359,6 +359,7 @@ def play(scenario: Scenario, *, lies: bool) -> ScenarioResult:
     return score_trace(trace, None)
 
 
+@pytest.mark.slow
 def test_wrong_number_in_three_of_ten_calls_is_exactly_three_user_sim(scenarios: list[Scenario]) -> None:
     identified = [item for item in scenarios if any(step.side is AGENT for step in item.reference_actions)][:10]
     results = [play(scenario, lies=number in (1, 4, 8)) for number, scenario in enumerate(identified)]
@@ -372,6 +373,7 @@ def test_wrong_number_in_three_of_ten_calls_is_exactly_three_user_sim(scenarios:
     assert "faithful caller     7/10 = 70.0%" in text and "cause user_sim  3" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["reference", "do_nothing"])
 def test_scripted_caller_never_raises_an_alarm(scenarios: list[Scenario], agent: str) -> None:
     alarms = [

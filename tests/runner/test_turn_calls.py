@@ -24,16 +24,17 @@ from duologue.records.event import (
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.scenario import CatalogueOptions
 from duologue.registry import load_domain
-from duologue.runner.attempt import Attempt
+from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings
-from duologue.runner.turn_attempt import TurnAttemptRunner, TurnSetup
+from duologue.runner.turn_calls import TurnCalls
 from duologue.speech.spoken import SpokenUtterances
 from duologue.speech.whisper import WhisperTranscriber
 from duologue.testing.agent_doubles import AgentAnswer, AgentDouble
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.trace.reader import load_trace
 from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
+from duologue.turn_agents.conversation import TurnSetup
 from duologue.turn_agents.turn import MessageTurn
 
 DOMAIN_ROOT = Path(__file__).parents[1] / "recorded_domain"
@@ -90,7 +91,8 @@ def say(utterance):
 async def attempt_at(folder, scenario, agent, *, transcriber=None, speak=say, **options):
     """Run one attempt and return its result and its trace."""
     setup = TurnSetup(agent, "double", transcriber or Reads(), speak=speak, **options)
-    runner = TurnAttemptRunner(RunSettings(), SystemClock(), SilentObserver(), setup=setup)
+    clock = SystemClock()
+    runner = AttemptRunner(RunSettings(), clock, SilentObserver(), TurnCalls(setup, clock))
     results = []
     await runner.run(Attempt(scenario, folder / scenario.task_id, run_id="run"), results.append)
     return results[0], load_trace(folder / scenario.task_id / "trace.jsonl")

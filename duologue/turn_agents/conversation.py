@@ -1,13 +1,9 @@
-"""One attempt at a scenario with a recorded caller against a turn agent: transcribe, loop, trace.
-
-Folder, scoring and files are those of any attempt; only the conversation is another one.
-"""
+"""A recorded caller against a turn agent: transcribe, ask, write down. Held by ``hold_call``."""
 
 from __future__ import annotations
 
-import copy
 import logging
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from duologue.audio.decoding import duration_ms
@@ -17,27 +13,23 @@ from duologue.records.action import Side
 from duologue.records.caller import FrozenUtterance
 from duologue.records.event import (
     BotReady,
-    CallEnded,
     CallStarted,
     ContextPulled,
     Event,
     Fault,
-    FinalState,
     HeardText,
-    InitialState,
     SpokenText,
     SummaryPulled,
-    TraceHeader,
     UtteranceAnswered,
     UtterancePlayed,
 )
 from duologue.records.outcome import Cause, StopReason
 from duologue.records.scenario import Scenario
-from duologue.runner.attempt import Attempt, AttemptRunner, _AttemptLog
 from duologue.speech.transcriber import Transcriber, transcribe_utterance
 from duologue.speech.utterances import Speaker, utterance_audio
 from duologue.toolkit.dual_state import DualState
-from duologue.trace.writer import TraceWriter
+from duologue.toolkit.state_events import final_state, initial_state
+from duologue.trace.call_trace import CallTrace
 from duologue.turn_agents.loop import Dispatch, TurnLoop, TurnReply
 from duologue.turn_agents.manifest import manifest_of
 from duologue.turn_agents.turn import MessageTurn, TaskInfo, TurnAgent, agent_for
@@ -73,15 +65,14 @@ class TurnSetup:
 
 @dataclass(slots=True)
 class TurnConversation:
-    """The conversation of one attempt; every step becomes an event at once.
+    """One conversation; every step becomes an event at once.
 
     Args:
         scenario: has a recorded caller.
         task: names the attempt towards the agent.
         setup: what answers.
-        writer: the attempt's trace.
+        trace: what is written; its header holds the epoch.
         clock: measures recognition and agent.
-        on_event: is told about every event.
 
     Raises:
         ScenarioError: the scenario has no recorded caller.
@@ -90,10 +81,9 @@ class TurnConversation:
     scenario: Scenario
     task: TaskInfo
     setup: TurnSetup
-    writer: TraceWriter
+    trace: CallTrace
     clock: Clock
-    on_event: Callable[[Event], None]
-    _media_ms: int = 0
+    _dual: DualState = field(init=False)
     _loop: TurnLoop = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,24 +99,35 @@ class TurnConversation:
             )
         agent = agent_for(self.setup.agent, self.task)
         manifest = manifest_of(self.scenario)
-        self._loop = TurnLoop(agent, manifest, self.clock, self._add, self.setup.dispatch, self.setup.turn_timeout_s)
-
+        self._loop = TurnLoop(
+            agent, manifest, self.clock, self.trace.write, self.setup.dispatch, self.setup.turn_timeout_s
+        )
         if self.setup.sends_prompt:
             self._loop.history.append(MessageTurn("system", self.scenario.agent.prompt))
 
-    async def run(self) -> None:
-        """Play every utterance, in order. A recognizer or an agent that fails ends the conversation with a fault."""
-        started = self.clock.monotonic()
-        dual = DualState.for_scenario(self.scenario, epoch=self.writer.header.epoch)
-        self._begin(dual)
-        stop = StopReason.CALLER_DONE
+    async def talk(self) -> StopReason:
+        """Play every utterance, in order. A recognizer or an agent that fails ends it with a fault.
+
+        Raises:
+            InitializationFailed: the scenario's initial state cannot be built.
+        """
+        self._dual = DualState.for_scenario(self.scenario, epoch=self.trace.header.epoch)
+        self._begin()
         for index, utterance in enumerate(self.scenario.caller.utterances):
             if not await self._exchange(index, utterance):
-                stop = StopReason.FAULT
-                break
-        wall_ms = round((self.clock.monotonic() - started) * 1000)
-        self._add(CallEnded(stop_reason=stop, media_ms=self._media_ms, wall_ms=wall_ms))
-        self._finish(dual)
+                return StopReason.FAULT
+        return StopReason.CALLER_DONE
+
+    async def part(self) -> None:
+        """Write down what the agent was told."""
+        if self.trace.has_started:
+            self.trace.write(SummaryPulled(side=Side.AGENT))
+            self.trace.write(ContextPulled(side=Side.AGENT, messages=self._loop.messages()))
+
+    def close(self) -> Iterable[Event]:
+        """Yield the state at the end, which is that of the beginning: no tool of a turn agent changes it."""
+        if self.trace.is_prepared:
+            yield final_state(self._dual)
 
     async def _exchange(self, index: int, utterance: FrozenUtterance) -> bool:
         """Play one utterance; False when it failed."""
@@ -134,8 +135,8 @@ class TurnConversation:
         try:
             audio = utterance_audio(utterance, self.setup.speak)
             length_ms = duration_ms(audio) if audio else 0
-            self._add(UtterancePlayed(index=index, duration_ms=length_ms))
-            self._media_ms += length_ms
+            self.trace.write(UtterancePlayed(index=index, duration_ms=length_ms))
+            self._pass(length_ms)
             text = await transcribe_utterance(self.setup.transcriber, audio, utterance.language)
             recognition_ms = round((self.clock.monotonic() - started) * 1000)
             self._hear(utterance, text)
@@ -143,20 +144,20 @@ class TurnConversation:
             reply = await self._loop.answer(text, audio)
         except Exception as error:
             logger.exception("the utterance was not answered", extra={"index": index})
-            self._add(Fault(cause=cause, side=Side.AGENT, error=type(error).__name__, message=str(error)))
+            self.trace.write(Fault(cause=cause, side=Side.AGENT, error=type(error).__name__, message=str(error)))
             return False
         self._answered(index, reply, recognition_ms)
         return True
 
     def _hear(self, utterance: FrozenUtterance, text: str) -> None:
         if utterance.transcript:
-            self._add(SpokenText(side=Side.USER, text=utterance.transcript))
-        self._add(HeardText(side=Side.AGENT, text=text))
+            self.trace.write(SpokenText(side=Side.USER, text=utterance.transcript))
+        self.trace.write(HeardText(side=Side.AGENT, text=text))
 
     def _answered(self, index: int, reply: TurnReply, recognition_ms: int) -> None:
         if reply.text:
-            self._add(SpokenText(side=Side.AGENT, text=reply.text))
-        self._add(
+            self.trace.write(SpokenText(side=Side.AGENT, text=reply.text))
+        self.trace.write(
             UtteranceAnswered(
                 index=index,
                 text=reply.text,
@@ -166,9 +167,9 @@ class TurnConversation:
                 cost_usd=reply.cost_usd,
             )
         )
-        self._media_ms += _MS_PER_WORD * len(reply.text.split()) if reply.text else _SILENCE_MS
+        self._pass(_MS_PER_WORD * len(reply.text.split()) if reply.text else _SILENCE_MS)
 
-    def _begin(self, dual: DualState) -> None:
+    def _begin(self) -> None:
         about = {
             "library": "duologue",
             "transport": "turns",
@@ -176,58 +177,9 @@ class TurnConversation:
             "stt": self.setup.transcriber.name,
             "dispatch": self.setup.dispatch.value,
         }
-        self._add(BotReady(side=Side.AGENT, about=about))
-        agent, user = dual.agent.copy(), dual.user.copy() if dual.user else None
-        self._add(
-            InitialState(
-                agent_db=agent.db,
-                user_db=user.db if user else None,
-                agent_memory=agent.memory,
-                user_memory=user.memory if user else {},
-            )
-        )
-        self._add(CallStarted())
+        self.trace.write(BotReady(side=Side.AGENT, about=about))
+        self.trace.write(initial_state(self._dual))
+        self.trace.write(CallStarted())
 
-    def _finish(self, dual: DualState) -> None:
-        self._add(SummaryPulled(side=Side.AGENT))
-        self._add(ContextPulled(side=Side.AGENT, messages=self._loop.messages()))
-        digests = dual.digests()
-        self._add(
-            FinalState(
-                agent_db=copy.deepcopy(dual.agent.db),
-                user_db=copy.deepcopy(dual.user.db) if dual.user else None,
-                agent_digest=digests[Side.AGENT],
-                user_digest=digests[Side.USER],
-            )
-        )
-
-    def _add(self, event: Event) -> None:
-        self.on_event(self.writer.append(event, t_ms=self._media_ms))
-
-
-@dataclass(slots=True, kw_only=True)
-class TurnAttemptRunner(AttemptRunner):
-    """Runs attempts against a turn agent, one after the other.
-
-    Args:
-        setup: what answers.
-    """
-
-    setup: TurnSetup
-
-    async def _call(self, attempt: Attempt, log: _AttemptLog) -> None:
-        scenario = attempt.scenario
-        session = f"{attempt.run_id}-{attempt.epoch}"
-        task = TaskInfo(scenario.domain, scenario.task_id, session, attempt.number)
-        await TurnConversation(scenario, task, self.setup, log.writer, self.clock, log.saw).run()
-
-    def _header(self, attempt: Attempt) -> TraceHeader:
-        header = AttemptRunner._header(self, attempt)
-        own = {
-            "adapter": self.setup.agent_name,
-            "stt": self.setup.transcriber.name,
-            "dispatch": self.setup.dispatch.value,
-            "sends_prompt": self.setup.sends_prompt,
-            "min_agent_turns": 0,
-        }
-        return header.model_copy(update={"settings": {**header.settings, **own}})
+    def _pass(self, duration_ms: int) -> None:
+        self.trace.move_to(self.trace.media_ms + duration_ms)
