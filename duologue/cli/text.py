@@ -6,13 +6,14 @@ import argparse
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from duologue.cli.logging_setup import run_log
 from duologue.cli.option_values import whole
 from duologue.cli.options import EXIT_FINISHED, EXIT_USAGE
+from duologue.cli.suite_options import add_resource_flag, given_resources
 from duologue.clock import SystemClock
 from duologue.errors import ConfigError
 from duologue.records.outcome import Outcome, OutcomeKind
@@ -23,7 +24,7 @@ from duologue.registry import load_domain
 from duologue.reports.run_files import load_results
 from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
-from duologue.runner.folders import create_run_dir, write_run_args
+from duologue.runner.folders import create_run_dir, removed_if_nothing_ran, write_run_args
 from duologue.runner.mutation import MUTATION_KINDS
 from duologue.runner.observer import SilentObserver
 from duologue.runner.run_reports import write_run_reports
@@ -31,6 +32,7 @@ from duologue.runner.settings import RunSettings
 from duologue.runner.text_calls import TextCalls
 from duologue.scoring.score import score_trace
 from duologue.text.noise import CLEAN, MILD
+from duologue.toolkit.resource_life import started_resources
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 
 REFERENCE, WRONG = "reference", "wrong_action"
@@ -62,10 +64,11 @@ def run_text(argv: Sequence[str]) -> int:
     mutation = args.mutation if args.agent == WRONG else ""
     calls = TextCalls(args.agent, mutation, MILD if args.noise else CLEAN)
     tally = _Tally(args.agent, mutation)
+    urls = given_resources(args)
     if args.output_dir is None:
-        asyncio.run(_play(calls, scenarios, args.seed, tally))
+        asyncio.run(_play(calls, scenarios, args.seed, tally, urls))
     else:
-        run_dir = _run(args, calls, scenarios, tally, argv)
+        run_dir = _run(args, calls, scenarios, tally, urls, argv)
         sys.stdout.write(f"run directory: {run_dir}\n")
     sys.stdout.write(f"{tally}\n")
     return EXIT_FINISHED if tally.is_as_expected else EXIT_USAGE
@@ -96,6 +99,7 @@ def build_text_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="what noise and callers draw from (%(default)s)"
     )
+    add_resource_flag(parser)
     parser.add_argument(
         "--output-dir", type=Path, metavar="DIR", help="parent of a run with trace and result files; none when left out"
     )
@@ -127,11 +131,15 @@ class _Tally:
         return f"{label}: {', '.join(f'{self.counts[kind]} {kind}' for kind in OutcomeKind)}"
 
 
-async def _play(calls: TextCalls, scenarios: Sequence[Scenario], seed: int, tally: _Tally) -> None:
+async def _play(
+    calls: TextCalls, scenarios: Sequence[Scenario], seed: int, tally: _Tally, urls: Mapping[str, str]
+) -> None:
     clock = SystemClock()
-    for scenario in scenarios:
-        tally.add(scenario.name, score_trace(await calls.play(scenario, seed), None).outcome)
-        await clock.sleep(0)  # Calls without sound wait for nothing, so that this is where Ctrl-C arrives.
+    async with started_resources(scenarios, urls) as resources:
+        for scenario in scenarios:
+            trace = await replace(calls, resources=resources).play(scenario, seed)
+            tally.add(scenario.name, score_trace(trace, None).outcome)
+            await clock.sleep(0)  # Calls without sound wait for nothing, so that this is where Ctrl-C arrives.
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +154,12 @@ class _Counted(SilentObserver):
 
 
 def _run(
-    args: argparse.Namespace, calls: TextCalls, scenarios: Sequence[Scenario], tally: _Tally, argv: Sequence[str]
+    args: argparse.Namespace,
+    calls: TextCalls,
+    scenarios: Sequence[Scenario],
+    tally: _Tally,
+    urls: Mapping[str, str],
+    argv: Sequence[str],
 ) -> Path:
     """Play into a run directory and return it."""
     clock = SystemClock()
@@ -155,8 +168,14 @@ def _run(
     names = [scenario.name for scenario in scenarios]
     write_run_args(run_dir, started=started, argv=["text", *argv], parsed=vars(args), names=names)
     batch = Batch.plan(scenarios, run_dir, seed=args.seed)
-    settings = RunSettings(output_dir=args.output_dir, seed=args.seed)
-    with run_log(run_dir):
-        asyncio.run(batch.run(AttemptRunner(settings, clock, _Counted(tally), calls)))
+    settings = RunSettings(output_dir=args.output_dir, seed=args.seed, resource_urls=urls)
+
+    async def play() -> None:
+        async with started_resources(scenarios, urls) as resources:
+            own = replace(calls, resources=resources)
+            await batch.run(AttemptRunner(settings, clock, _Counted(tally), own))
+
+    with removed_if_nothing_ran(run_dir), run_log(run_dir):
+        asyncio.run(play())
     write_run_reports(run_dir, load_results(run_dir))
     return run_dir

@@ -14,6 +14,7 @@ from duologue.runner.mutation import build_mutants
 from duologue.text.brains import build_agent, build_user
 from duologue.text.call import TextCall, play_text_call
 from duologue.text.noise import CLEAN, Noise
+from duologue.toolkit.resource_life import RunResources, attempt_clones
 from duologue.trace.call_trace import CallTrace
 from duologue.trace.held_call import hold_call
 from duologue.trace.reader import Trace
@@ -27,11 +28,13 @@ class TextCalls:
         agent: the kind of the agent's brain.
         mutation: the kind of wrong plan that it walks; empty for agents that walk none.
         noise: what happens to words on the way.
+        resources: makes the clones of an attempt; None when the run has no resources.
     """
 
     agent: str
     mutation: str = ""
     noise: Noise = CLEAN
+    resources: RunResources | None = None
 
     def header(self) -> Mapping[str, Any]:
         """Return what converses, and over which line; brains take as few turns as they like."""
@@ -51,7 +54,9 @@ class TextCalls:
         """
         scenario, seed = attempt.scenario, _seed(attempt.scenario, attempt.seed)
         agent, user = self._brains(scenario, seed)
-        await hold_call(TextCall(scenario, trace, agent, user, noise=self.noise, seed=seed), trace)
+        async with attempt_clones(self.resources, scenario, attempt.epoch) as clones:
+            call = TextCall(scenario, trace, agent, user, noise=self.noise, seed=seed, clones=clones)
+            await hold_call(call, trace)
 
     async def play(self, scenario: Scenario, seed: int = 0) -> Trace:
         """Play ``scenario`` in memory; the words and noise are those of an attempt with this seed.
@@ -61,7 +66,8 @@ class TextCalls:
         """
         key = _seed(scenario, seed)
         agent, user = self._brains(scenario, key)
-        return await play_text_call(scenario, agent, user, noise=self.noise, seed=key)
+        async with attempt_clones(self.resources, scenario, f"text-{key}") as clones:
+            return await play_text_call(scenario, agent, user, noise=self.noise, seed=key, clones=clones)
 
     def _brains(self, scenario: Scenario, seed: str) -> tuple[Brain, Brain]:
         mutants = build_mutants(scenario, kinds=(self.mutation,)) if self.mutation else {}

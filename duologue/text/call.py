@@ -7,7 +7,7 @@ import random
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from duologue.brains.brain import Brain, BrainCall
 from duologue.errors import ScenarioError
@@ -36,6 +36,7 @@ from duologue.state.canonical import digest
 from duologue.text.caller import MS_PER_WORD, TextCaller
 from duologue.text.noise import CLEAN, Noise, garble
 from duologue.toolkit.dual_state import DualState
+from duologue.toolkit.resources import Clones
 from duologue.toolkit.side_host import Performed, crash_report
 from duologue.toolkit.state_events import final_state, initial_state, own_summary
 from duologue.trace.call_trace import CallTrace
@@ -76,6 +77,7 @@ class TextCall:
         user: the caller's brain.
         noise: what happens to words on the way.
         seed: the seed of the noise.
+        clones: what the attempt has of the domain's resources; who made them closes them.
     """
 
     def __init__(
@@ -87,8 +89,10 @@ class TextCall:
         *,
         noise: Noise = CLEAN,
         seed: int | str = 0,
+        clones: Clones | None = None,
     ) -> None:
         self.scenario = scenario
+        self._clones = clones or Clones()
         self.dual = DualState.for_scenario(scenario, epoch=trace.header.epoch)
         self.parties = {
             side: TextSide(side, brain, scenario.side(side).prompt, sorted(scenario.side(side).resources.tools))
@@ -106,25 +110,32 @@ class TextCall:
 
         Raises:
             ScenarioError: a brain calls tools without end.
+            ResourceFailed: a resource of the domain died.
         """
-        self._prepare()
+        await self._prepare()
         self._trace.write(CallStarted(kick_off=self._kick_off))
         return await self._converse()
 
     async def part(self) -> None:
-        """Write down what each side did and what it was told."""
+        """Write down what each side did, what it was told, and what the clones hold.
+
+        Raises:
+            ResourceFailed: a clone that was in order until now is not.
+        """
         if not self._trace.has_started:
             return
         for side, party in self.parties.items():
             self._trace.write(own_summary(self.dual, side, self.dual.ledgers[side].actions))
             self._trace.write(ContextPulled(side=side, messages=tuple(party.messages)))
+        if self._clones.failure is None:
+            await self._write_clones("final")
 
     def close(self) -> Iterable[Event]:
         """Yield both states as they stand."""
         if self._trace.is_prepared:
             yield final_state(self.dual)
 
-    def _prepare(self) -> None:
+    async def _prepare(self) -> None:
         for party in self.parties.values():
             party.messages.append({"role": "system", "content": party.prompt})
             self._trace.write(BotReady(side=party.side, about={"library": "duologue", "transport": "text"}))
@@ -137,6 +148,11 @@ class TextCall:
                 )
             )
         self._trace.write(initial_state(self.dual))
+        await self._write_clones("initial")
+
+    async def _write_clones(self, moment: Literal["initial", "final"]) -> None:
+        for snapshot in await self._clones.snapshots(moment):
+            self._trace.write(snapshot)
 
     async def _converse(self) -> StopReason:
         speaker = self.parties[Side.AGENT if self._kick_off else Side.USER]
@@ -226,7 +242,7 @@ class TextCall:
 
     async def _perform(self, side: Side, call: BrainCall) -> Performed:
         """Run a tool: the one place where a call without sound waits."""
-        return self.dual.host(side).perform(call.name, call.arguments)
+        return await self.dual.host(side).perform_async(call.name, call.arguments, self._clones)
 
     def _sync(self) -> None:
         deltas = self.dual.sync()
@@ -239,7 +255,13 @@ class TextCall:
 
 
 async def play_text_call(
-    scenario: Scenario, agent: Brain, user: Brain, *, noise: Noise = CLEAN, seed: int | str = 0
+    scenario: Scenario,
+    agent: Brain,
+    user: Brain,
+    *,
+    noise: Noise = CLEAN,
+    seed: int | str = 0,
+    clones: Clones | None = None,
 ) -> Trace:
     """Play one call in memory and return its trace; equal arguments give equal traces.
 
@@ -248,5 +270,6 @@ async def play_text_call(
     """
     memory = TraceMemory(TraceHeader(run_id="text", epoch=f"text-{seed}", utc_started=_UTC, scenario=scenario))
     trace = CallTrace(memory)
-    await hold_call(TextCall(scenario, trace, agent, user, noise=noise, seed=seed), trace)
+    call = TextCall(scenario, trace, agent, user, noise=noise, seed=seed, clones=clones)
+    await hold_call(call, trace)
     return memory.trace()
