@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from duologue.cli.options import build_parser
+from duologue.cli.text import build_text_parser
 from duologue.runner.build import domain_flags, load_catalogues
 
 ROOT = Path(__file__).parents[1]
@@ -31,14 +32,15 @@ def test_links_lead_to_files(page: Path) -> None:
 
 @pages
 def test_flags_of_the_run_exist(page: Path) -> None:
-    known = build_parser().format_help()
+    known = build_parser().format_help() + build_text_parser().format_help()
     lines = [line for line in text_of(page).splitlines() if "run_evaluation.py" in line]
     flags = {flag for line in lines for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", line)}
     assert {flag for flag in flags if flag not in known} == set()
 
 
 def test_every_flag_of_the_command_line_page_exists_and_is_described() -> None:
-    known = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", build_parser().format_help()))
+    helps = build_parser().format_help() + build_text_parser().format_help()
+    known = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", helps))
     page = text_of(ROOT / "docs" / "cli.md")
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*", page)) - {"--judge"}
     assert named <= known

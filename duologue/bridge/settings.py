@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -82,7 +82,7 @@ class PlanPayload:
     """What an oracle brain on the agent side is told: the reference plan, and its mutants by kind."""
 
     plan: Sequence[ReferenceAction]
-    mutations: dict[str, Sequence[ReferenceAction]] = field(default_factory=dict)
+    mutations: Mapping[str, Sequence[ReferenceAction]] = field(default_factory=dict)
 
     def fields(self) -> dict[str, Any]:
         """Return the keys that join the scenario payload."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from duologue.runner.batch import Batch
     from duologue.scoring.judge.client import Judge
 
-RESCORE, AGREEMENT, TALK = "rescore", "agreement", "talk"
+RESCORE, AGREEMENT, TALK, TEXT = "rescore", "agreement", "talk", "text"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _agreement(arguments[1:])
         if arguments[:1] == [TALK]:
             return _talk(arguments[1:])
+        if arguments[:1] == [TEXT]:
+            return _text(arguments[1:])
         return _evaluate(arguments, parse_options(arguments))
     except OptionError as error:
         _print_error(f"{error}\nrun_evaluation.py --help lists the options")
@@ -196,6 +198,12 @@ def _talk(arguments: list[str]) -> int:
     from duologue.cli.talk import run_talk
 
     return run_talk(arguments)
+
+
+def _text(arguments: list[str]) -> int:
+    from duologue.cli.text import run_text
+
+    return run_text(arguments)
 
 
 def _print_error(message: str) -> None:

@@ -47,6 +47,9 @@ stored runs:
 yourself in a browser:
   run_evaluation.py talk --scenario NAME --as user|agent [--launch]
 
+a domain without sound, in seconds:
+  run_evaluation.py text --domain NAME [--agent reference|do_nothing|wrong_action]
+
 exit codes:
   0 finished · 1 usage, unknown name, or nothing ran · 2 bad option value
   3 finished, but something was not evaluable · 130 stopped with Ctrl-C

@@ -59,8 +59,8 @@ class Batch:
     async def run(self, runner: AttemptRunner) -> None:
         """Run every attempt. When cancelled, the attempt under way is stored before the cancellation goes on."""
         for number, attempt in enumerate(self.attempts, start=1):
-            if runner.settings.pause_s:
-                await runner.clock.sleep(runner.settings.pause_s)
+            # Without a pause too: a call without sound waits for nothing, so that this is where it can be stopped.
+            await runner.clock.sleep(runner.settings.pause_s)
             runner.observer.scenario_started(number, attempt.scenario)
             await runner.run(attempt, self._store)
 

@@ -21,7 +21,7 @@ from duologue.brains.brain import Brain, build_brain
 from duologue.records.action import Side
 from duologue.records.scenario import CatalogueOptions
 from duologue.registry import load_domain
-from duologue.testing.text_channel import scenario_payload
+from duologue.text.brains import brain_payload
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 
 Message = dict[str, Any]
@@ -223,7 +223,7 @@ def brain_script(domain: str, kind: str, options: CatalogueOptions | None = None
     """
     load_domain(domain)
     scenarios = CATALOGUES.get(domain, RULES_NAME).load(options or CatalogueOptions())
-    payloads = {scenario.task_id: scenario_payload(scenario, Side.AGENT) for scenario in scenarios}
+    payloads = {scenario.task_id: brain_payload(scenario, Side.AGENT) for scenario in scenarios}
     brains: dict[str, Brain] = {}
 
     def answer(asked: Asked) -> AgentAnswer:

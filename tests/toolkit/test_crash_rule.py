@@ -24,13 +24,13 @@ from duologue.records.scenario import Resources, Scenario, SideSpec, SignalName
 from duologue.state.side_state import SideState
 from duologue.talk.seat import Seat
 from duologue.testing.scripted_bot import BotScript, exit_push
-from duologue.testing.text_channel import TextCall
 from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.initialization import initialize
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.side_host import SideHost, find_tools
 from duologue.toolkit.tool import read_tool, write_tool
 from tests.bridge.stage import play
+from tests.text.stage import between
 
 DOMAIN = "breaking_shop"
 DB: dict[str, Any] = {"shelf": {"apples": 3, "label": "red"}}
@@ -138,7 +138,7 @@ class Calls:
 
 
 def on_text_channel(name: str, arguments: dict[str, Any], _: Path) -> Left:
-    return from_trace(TextCall(SCENARIO, Calls(BrainCall(name, arguments)), Calls()).run())
+    return from_trace(between(SCENARIO, Calls(BrainCall(name, arguments)), Calls()))
 
 
 def forwarded_to_the_bridge(name: str, arguments: dict[str, Any], folder: Path) -> Left:

@@ -109,7 +109,7 @@ def test_guide_names_only_what_the_public_modules_have() -> None:
     [("", 2, 0), (" --agent do_nothing", 0, 2), (" --agent wrong_action --mutation drop", 0, 2)],
 )
 def test_commands_of_the_guide_do_what_it_says(options: str, passed: int, failed: int) -> None:
-    command = f"python -m duologue.testing.text_channel --domain heating{options}"
+    command = f"python run_evaluation.py text --domain heating{options}"
     assert f"\n{command}\n" in GUIDE.read_text("utf-8")
     done = subprocess.run(
         [sys.executable, *command.split()[1:]],

@@ -21,7 +21,6 @@ from duologue.scoring.score import score_trace
 from duologue.state.side_state import SideState
 from duologue.talk.seat import Seat
 from duologue.testing.scripted_bot import BotScript, exit_push
-from duologue.testing.text_channel import TextCall
 from duologue.toolkit.dual_state import replay_reference
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.rules import RULES_NAME, SYNC_RULES, Deltas, SyncRules, apply_dotted_delta
@@ -29,6 +28,7 @@ from duologue.toolkit.tool import write_tool
 from duologue.toolkit.world import apply_world_event, world_event
 from duologue.trace.reader import load_trace
 from tests.bridge.stage import play
+from tests.text.stage import between
 
 DOMAIN = "tariff_office"
 
@@ -180,10 +180,10 @@ def test_a_call_that_ended_before_an_event_is_not_measured_against_it() -> None:
             return BrainReply("", calls)
 
     def played(at_ms: int) -> Any:
-        return TextCall(scenario(WorldEvent(at_ms=at_ms, kind="price_changed", data={"price": 12})), Quotes(), Quotes())
+        event = WorldEvent(at_ms=at_ms, kind="price_changed", data={"price": 12})
+        return between(scenario(event), Quotes(), Quotes())
 
-    never = played(10_000).run()
-    at_once = played(0).run()
+    never, at_once = played(10_000), played(0)
     assert [len(trace.of(ev.DomainEvent)) for trace in (never, at_once)] == [0, 1]
     verdicts = [score_trace(trace, None).verdicts for trace in (never, at_once)]
     matches = [next(item.passed for item in found if item.signal == SignalName.DB_STATE_MATCH) for found in verdicts]

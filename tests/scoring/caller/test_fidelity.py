@@ -20,11 +20,12 @@ from duologue.scoring.checking import run_checks
 from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
-from duologue.testing.text_channel import TextCall, run_text_call, scenario_payload
+from duologue.text.brains import brain_payload
 from duologue.toolkit.evidence import ScoringMode
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.trace.reader import Trace
 from tests.scoring.shop import shop_scenario
+from tests.text.stage import between, run_text_call
 
 AGENT, USER = Side.AGENT, Side.USER
 GREETING = "Hello, thank you for calling. How can I help you today?"
@@ -353,9 +354,9 @@ class Liar:
 def play(scenario: Scenario, *, lies: bool) -> ScenarioResult:
     from duologue.brains.brain import build_brain
 
-    agent = build_brain("reference", scenario_payload(scenario, AGENT), {})
-    user = build_brain("scripted_user", scenario_payload(scenario, USER), {})
-    trace = TextCall(scenario, agent, Liar(user) if lies else user, seed=scenario.name).run()  # type: ignore[arg-type]
+    agent = build_brain("reference", brain_payload(scenario, AGENT), {})
+    user = build_brain("scripted_user", brain_payload(scenario, USER), {})
+    trace = between(scenario, agent, Liar(user) if lies else user, seed=scenario.name)  # type: ignore[arg-type]
     return score_trace(trace, None)
 
 

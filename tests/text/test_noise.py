@@ -1,6 +1,6 @@
 import random
 
-from duologue.testing.noise import CLEAN, Noise, garble
+from duologue.text.noise import CLEAN, Noise, garble
 
 
 def test_a_clean_line_changes_nothing() -> None:

@@ -23,11 +23,11 @@ from duologue.registry import load_domain
 from duologue.runner.mutation import MUTATION_KINDS
 from duologue.scoring.score import score_trace
 from duologue.state.side_state import SideState
-from duologue.testing.noise import MILD, Noise
-from duologue.testing.text_channel import TextCall, main, run_text_call
+from duologue.text.noise import MILD, Noise
 from duologue.toolkit.dual_state import DualState, replay_reference
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.toolkit.tool import END_CALL_TOOL
+from tests.text.stage import between, run_text_call
 
 PROFILES = ("guide", "tau2")
 HASTY = Noise(cut=0.1)
@@ -125,7 +125,7 @@ class Hangs:
 
 
 def test_a_refused_attempt_to_hang_up_does_not_end_the_call(longest: Scenario) -> None:
-    trace = TextCall(longest, Hangs(), Hangs()).run()
+    trace = between(longest, Hangs(), Hangs())
     assert trace.last(CallEnded).stop_reason is StopReason.TIMEOUT
     assert trace.of(ExitRequested) == []
     assert "I am still here." in [event.text for event in trace.of(SpokenText)]
@@ -140,15 +140,9 @@ def test_the_agent_ends_the_call_and_each_side_parts_once(longest: Scenario) -> 
 
 
 @pytest.mark.slow
-def test_the_command_prints_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--domain", "tau2_telecom", "--split", "small", "--agent", "do_nothing"]) == 0
-    assert capsys.readouterr().out == "do_nothing: 0 passed, 40 failed, 0 not_evaluable\n"
-
-
-@pytest.mark.slow
 def test_a_call_is_the_same_under_any_hash_seed_time_zone_and_locale() -> None:
     code = (
-        "import sys; from tests.testing.test_text_channel import scenarios, MILD, run_text_call, score_trace\n"
+        "import sys; from tests.text.test_call import scenarios, MILD, run_text_call, score_trace\n"
         "from duologue.trace.writer import canonical_line\n"
         "for scenario in (scenarios('guide')[0], scenarios('tau2')[150]):\n"
         "    trace = run_text_call(scenario, 'wrong_action', mutation='add', noise=MILD)\n"

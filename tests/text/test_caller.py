@@ -10,8 +10,7 @@ from duologue.records.caller import Caller, ClipSource, FrozenUtterance, Machine
 from duologue.records.event import CallEnded, CallStarted, HeardText, UtterancePlayed
 from duologue.records.outcome import StopReason
 from duologue.records.scenario import Scenario
-from duologue.testing.text_caller import build_text_caller
-from duologue.testing.text_channel import TextCall
+from duologue.text.caller import build_text_caller
 from duologue.toolkit.caller_machine import (
     CALLER_MACHINES,
     AgentStarted,
@@ -26,6 +25,7 @@ from duologue.toolkit.caller_machine import (
 )
 from duologue.trace.reader import Trace
 from tests.bridge.counter_shop import DOMAIN, shop_scenario
+from tests.text.stage import between
 
 CLIPS = {"order": ClipSource(text="Two rolls."), "stop": ClipSource(transcript="Stop."), "bye": ClipSource(text="Bye.")}
 
@@ -78,7 +78,7 @@ def machine(name: str = "customer", **changes: Any) -> Scenario:
 def played(subject: Scenario, *lines: str) -> Trace:
     caller = build_text_caller(subject, "seed")
     assert caller is not None
-    return TextCall(subject, Seller(*lines), caller).run()
+    return between(subject, Seller(*lines), caller)
 
 
 def heard(trace: Trace, side: Side) -> list[str]:
