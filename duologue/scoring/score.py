@@ -89,6 +89,7 @@ def score_trace(
         labels=scenario.labels,
         caller=checked.caller,
         reports=checked.reports,
+        line=scenario.line,
         grader=checked.decided.signal if checked.decided is not None else "",
         grade=dict(grade.fields) if grade is not None else {},
     )
