@@ -34,10 +34,11 @@ class Channel:
     def __init__(self, conditions: ChannelConditions, key: str, rate_hz: int = 16_000) -> None:
         self.delay_ms = conditions.delay_ms
         self.is_clean = conditions.is_clean
-        self._samples = rate_hz * FRAME_MS // 1000
-        self._silence = bytes(2 * self._samples)
+        self.rate_hz = rate_hz
+        samples = rate_hz * FRAME_MS // 1000
+        self._silence = bytes(2 * samples)
         self._gain_db = conditions.gain_db
-        self._noise = _NoiseSource(conditions, key, self._samples) if conditions.noise is not None else None
+        self._noise = _NoiseSource(conditions, key, samples) if conditions.noise is not None else None
         band = conditions.band
         self._band = band_pass(band.low_hz, band.high_hz, rate_hz) if band is not None else None
         self._loss = _FrameLoss(conditions.loss, key) if conditions.loss is not None else None
@@ -53,13 +54,18 @@ class Channel:
         """
         if self.is_clean:
             return pcm
-        if len(pcm) != len(self._silence):
-            raise ValueError(f"a line carries {self._samples} samples at once, not {len(pcm) / 2:g}")
+        if len(pcm) != self.frame_bytes:
+            raise ValueError(f"a line carries {self.frame_bytes // 2} samples at once, not {len(pcm) / 2:g}")
         is_lost = self._loss is not None and self._loss.takes_next()
         self._levels.append(_SILENT_DBFS if is_lost else level_dbfs(pcm) + self._gain_db)
         changed = self._change(pcm)
         self._under_way.append(self._silence if is_lost else changed)
         return self._under_way.popleft()
+
+    @property
+    def frame_bytes(self) -> int:
+        """Size of a frame."""
+        return len(self._silence)
 
     @property
     def arrived_dbfs(self) -> float:

@@ -84,11 +84,19 @@ class TextCall:
         user: the caller's brain.
         noise: what happens to words on the way.
         seed: the seed of the noise.
+
+    Raises:
+        ScenarioError: the scenario's line changes sound, of which there is none here.
     """
 
     def __init__(
         self, scenario: Scenario, agent: Brain, user: Brain, *, noise: Noise = CLEAN, seed: int | str = 0
     ) -> None:
+        if not scenario.line.is_clean:
+            raise ScenarioError(
+                f"{scenario.name}: the line {scenario.line.name!r} changes sound, and the text channel has none; "
+                "play it as a call, or leave out its line"
+            )
         self.scenario = scenario
         self.epoch = f"text-{seed}"
         self.dual = DualState.for_scenario(scenario, epoch=self.epoch)
