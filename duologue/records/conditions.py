@@ -20,7 +20,7 @@ LONGEST_DELAY_MS = 1000
 CLEAN_NAME = "clean"
 
 
-class Noise(Record):
+class SteadyNoise(Record):
     """Steady noise at the speaker's place.
 
     ``level_dbfs`` is its RMS level in dB below full scale as the microphone picks it up: before the band, and whatever
@@ -71,7 +71,7 @@ class ChannelConditions(Record):
     """
 
     gain_db: float = Field(default=0, ge=-60, le=40)
-    noise: Noise | None = None
+    noise: SteadyNoise | None = None
     band: Band | None = None
     loss: Loss | None = None
     delay_ms: int = Field(default=0, ge=0, le=LONGEST_DELAY_MS, multiple_of=FRAME_MS)
