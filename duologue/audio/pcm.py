@@ -31,7 +31,7 @@ def mono_floats(pcm: bytes, num_channels: int) -> Floats:
     return mono
 
 
-def pcm_of(floats: Floats) -> bytes:
+def pcm_of(floats: Floats | npt.NDArray[np.float64]) -> bytes:
     """Return floats in -1…1 as 16-bit PCM, rounded and clipped."""
     pcm: bytes = np.clip(np.rint(floats * FULL_SCALE), -32768, 32767).astype("<i2").tobytes()
     return pcm

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from duologue.audio.recording import RecordingWriter
+from duologue.audio.line import Line
+from duologue.bridge.call_recording import RECORDING_NAME, CallRecording
 from duologue.bridge.caller import build_caller
 from duologue.bridge.clip import Clip
 from duologue.bridge.conversation import Conversation
@@ -20,7 +21,7 @@ from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
 from duologue.records.action import Side
-from duologue.records.event import Event, RecordingWritten
+from duologue.records.event import Event
 from duologue.records.outcome import StopReason
 from duologue.records.scenario import Scenario
 from duologue.toolkit.resources import Clones
@@ -29,7 +30,6 @@ from duologue.trace.call_trace import CallTrace
 
 __all__ = ["Call", "CallSettings", "PlanPayload", "RECORDING_NAME"]
 
-RECORDING_NAME = "conversation_log.wav"
 _CLOSE_TIMEOUT_S = 3.0
 
 
@@ -67,7 +67,7 @@ class Call:
         self._clones = clones or Clones()
         self._attempt = CallContext(scenario, settings, trace.header.epoch, trace, clock, parties, plan, self._clones)
         self._shadows: Reconciler | None = None
-        self._recording: RecordingWriter | None = None
+        self._recording: CallRecording | None = None
 
     async def talk(self) -> StopReason:
         """Connect, prepare both sides and let them talk until the call is over; return why it is.
@@ -80,8 +80,10 @@ class Call:
         await connect_both(self._attempt)
         self._shadows = await prepare(self._attempt)
         await self._write_clones("initial")
-        self._recording = RecordingWriter(self._folder / RECORDING_NAME, self._attempt.settings.sample_rate_hz)
-        return await Conversation(self._attempt, self._shadows, self._recording, self._caller).run()
+        conditions, rate_hz = self._attempt.scenario.line, self._attempt.settings.sample_rate_hz
+        self._recording = CallRecording(self._folder, rate_hz, keeps_said=not conditions.is_clean)
+        line = Line(conditions, self._attempt.epoch, rate_hz)
+        return await Conversation(self._attempt, self._shadows, line, self._recording, self._caller).run()
 
     async def part(self) -> None:
         """Pull context and summary of every bot that still answers and what the clones hold, then hang up.
@@ -111,7 +113,4 @@ class Call:
         if self._shadows is not None:
             yield final_state(self._shadows.dual)
         if self._recording is not None:
-            info = self._recording.close()
-            yield RecordingWritten(
-                path=info.path.name, sha256=info.sha256, sample_rate_hz=info.sample_rate_hz, samples=info.samples
-            )
+            yield self._recording.close()

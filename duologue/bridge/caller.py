@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
+from duologue.audio.line import Channel
 from duologue.bridge.clip import SILENT_TICK, Clip
-from duologue.bridge.exit_drain import BotActivity
+from duologue.bridge.exit_drain import QUIET_BELOW_DBFS, BotActivity
 from duologue.bridge.recording_machine import RecordingMachine
 from duologue.bridge.settings import CallSettings
 from duologue.protocol.messages import TICK_MS
@@ -46,7 +48,8 @@ class Caller(Protocol):
 
         Args:
             t_ms: media time.
-            agent: what the agent has under way; its latest sound is heard in this same tick.
+            agent: what the agent has under way, as :func:`as_heard`; what arrives of its sound is heard in this same
+                tick.
             may_start: False once the call is about to end, so that nothing further is said.
         """
         ...
@@ -55,7 +58,8 @@ class Caller(Protocol):
 class PlayedCaller:
     """Plays the clips that a machine asks for, one after the other.
 
-    A caller that hangs up is gone once the agent has nothing under way, or ``drain_ms`` later.
+    A caller that hangs up is gone once its last words have arrived and the agent has nothing under way, or ``drain_ms``
+    after they have.
 
     Args:
         scenario_name: for errors.
@@ -63,6 +67,7 @@ class PlayedCaller:
         clips: what can be played, by name.
         gap_ms: how long the agent is quiet before its turn counts as over.
         drain_ms: how long the agent may finish what it has under way when the caller hangs up.
+        line_ms: how long the caller's sound is under way to the agent.
         names_clips: whether the trace tells the names of the clips.
     """
 
@@ -74,6 +79,7 @@ class PlayedCaller:
         *,
         gap_ms: int,
         drain_ms: int,
+        line_ms: int = 0,
         names_clips: bool = False,
     ) -> None:
         self._scenario_name = scenario_name
@@ -81,6 +87,7 @@ class PlayedCaller:
         self._clips = clips
         self._ear = _Ear(gap_ms)
         self._drain_ms = drain_ms
+        self._line_ms = line_ms
         self._names_clips = names_clips
         self._moves: deque[Move] = deque()
         self._n_played = 0
@@ -119,7 +126,8 @@ class PlayedCaller:
         if may_start and self._left_at_ms is None and self._moves:
             self._move(t_ms)
         if self._left_at_ms is not None:
-            self._has_hung_up = not _is_occupied(agent) or t_ms - self._left_at_ms >= self._drain_ms
+            arrived_ms = t_ms - self._left_at_ms - self._line_ms
+            self._has_hung_up = arrived_ms >= 0 and (not _is_occupied(agent) or arrived_ms >= self._drain_ms)
         if self._playing is None:
             return SILENT_TICK, events
         sound, begun = next(self._playing)
@@ -189,6 +197,22 @@ class _Ear:
         return [*found, TimePassed(t_ms, is_busy, agent.is_audible)]
 
 
+def as_heard(activity: BotActivity, channel: Channel) -> BotActivity:
+    """Return what a side has under way as the listener at the end of ``channel`` takes it.
+
+    Its voice is audible when it arrives, unless it is lost or too soft there; noise is no voice. As long as some of it
+    is under way, the side still speaks.
+    """
+    if channel.is_clean:
+        return activity
+    is_under_way = channel.loudest_dbfs >= QUIET_BELOW_DBFS
+    return replace(
+        activity,
+        is_audible=channel.arrived_dbfs >= QUIET_BELOW_DBFS,
+        is_speaking=activity.is_speaking or is_under_way,
+    )
+
+
 def _is_occupied(agent: BotActivity) -> bool:
     return agent.is_busy or bool(agent.open_tools)
 
@@ -222,4 +246,7 @@ def build_caller(scenario: Scenario, clips: Mapping[str, Clip], settings: CallSe
             machine = build_machine(scenario, caller, {name: clip.duration_ms for name, clip in clips.items()}, seed)
     drain_ms = round(settings.drain_s * 1000)
     names_clips = not caller.is_fixed
-    return PlayedCaller(scenario.name, machine, clips, gap_ms=gap_ms, drain_ms=drain_ms, names_clips=names_clips)
+    line_ms = scenario.line.to_agent.delay_ms
+    return PlayedCaller(
+        scenario.name, machine, clips, gap_ms=gap_ms, drain_ms=drain_ms, line_ms=line_ms, names_clips=names_clips
+    )

@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Mapping
 from functools import partial
 
+from duologue.audio.line import Line
 from duologue.audio.pcm import level_dbfs
-from duologue.audio.recording import RecordingWriter
 from duologue.bridge.bot_events import action_data
-from duologue.bridge.caller import Caller
+from duologue.bridge.call_recording import CallRecording
+from duologue.bridge.caller import Caller, as_heard
 from duologue.bridge.connection import Inbound, TickReply
 from duologue.bridge.exit_drain import BotActivity, CallEnd
 from duologue.bridge.foreign_tools import ForeignTools, ToolRequest, parse_tool_call
@@ -39,14 +40,16 @@ from duologue.records.outcome import StopReason
 class Conversation:
     """Runs a prepared call to its end. Time exists only here: one pass of the loop is one tick.
 
-    ``caller`` stands for the user bot when no bot calls.
+    ``line`` is between the sides: what one says is heard by the other once it has passed it. ``caller`` stands for the
+    user bot when no bot calls.
     """
 
     def __init__(
         self,
         attempt: CallContext,
         shadows: Reconciler,
-        recording: RecordingWriter,
+        line: Line,
+        recording: CallRecording,
         caller: Caller | None = None,
     ) -> None:
         self._attempt = attempt
@@ -55,13 +58,17 @@ class Conversation:
         self._world = deque(attempt.scenario.world_events)
         self._background: BackgroundWork | None = None
         self._pacer: Pacer | None = None
+        self._line = line
         self._recording = recording
         self._caller = caller
+        self._words: deque[tuple[int, str]] = deque()
         settings = attempt.settings
         self._end = CallEnd(
             max_ms=round(settings.max_duration_s * 1000),
             exit_grace_ms=round(settings.exit_grace_s * 1000),
             drain_ms=round(settings.drain_s * 1000),
+            to_user_ms=line.to_user.delay_ms,
+            to_agent_ms=line.to_agent.delay_ms,
         )
         self._agent = attempt.party(Side.AGENT)
         self.media_ms = 0
@@ -121,19 +128,22 @@ class Conversation:
         return self._end.exit_at_ms is not None
 
     def _caller_sound(self) -> bytes:
-        """Return what the agent hears in this tick."""
+        """Return what the user says in this tick; a caller that no bot holds goes by what has come to it."""
         if self._caller is None:
             return self._attempt.party(Side.USER).said
-        pcm, events = self._caller.step(self.media_ms, self._agent.activity, may_start=not self._is_ending)
+        while self._words and self._words[0][0] <= self.media_ms:
+            self._caller.hear(self._words.popleft()[1])
+        agent = as_heard(self._agent.activity, self._line.to_user)
+        pcm, events = self._caller.step(self.media_ms, agent, may_start=not self._is_ending)
         for event in events:
             self._attempt.log.write(event)
         return pcm
 
     async def _tick(self) -> None:
         self._attempt.log.t_ms = self.media_ms
-        to_agent, to_user = self._caller_sound(), self._agent.said
-        replies = await self._grant({Side.AGENT: to_agent, Side.USER: to_user})
-        self._recording.append(to_agent, to_user)
+        said, heard = self._cross()
+        replies = await self._grant(heard)
+        self._recording.append(said, heard)
         self.media_ms += TICK_MS
         self._attempt.log.media_ms = self.media_ms
         writes: list[Write] = []
@@ -149,6 +159,14 @@ class Conversation:
         if self._background is not None:
             self._background.check()
         self._attempt.log.ticked()
+
+    def _cross(self) -> tuple[dict[Side, bytes], dict[Side, bytes]]:
+        """Return what each side says in this tick and, by the side that hears it, what the line makes of it."""
+        by_agent = self._agent.said
+        to_user = self._line.to_user.carry(by_agent)
+        by_user = self._caller_sound()
+        to_agent = self._line.to_agent.carry(by_user)
+        return {Side.AGENT: by_agent, Side.USER: by_user}, {Side.AGENT: to_agent, Side.USER: to_user}
 
     async def _do(self, job: Job) -> None:
         """Do a job before the next tick, or beside the ticks of a call in real time."""
@@ -225,7 +243,7 @@ class Conversation:
                     continue  # Its calls are logged where they are run.
                 self._attempt.log.write(event)
                 if self._caller is not None and isinstance(event, SpokenText):
-                    self._caller.hear(event.text)
+                    self._words.append((self.media_ms + self._line.to_user.delay_ms, event.text))
                 if isinstance(event, ExitRequested):
                     self._hang_up(party)
             self._refuse(party.side, item)

@@ -1,7 +1,9 @@
 """When a call may end: exit is honoured after the agent's last words were played. Pure.
 
 A bot's exit message overtakes its queued sound, so the bridge goes on granting time until the agent has
-nothing under way (model, speech synthesis, speech, tools) and its sound was quiet for half a second.
+nothing under way (model, speech synthesis, speech, tools) and its sound was quiet for half a second. What a bot has
+under way is told from what it says, not from what is heard: noise on the line is nobody's. The delay of the line is
+waited for on top.
 """
 
 from __future__ import annotations
@@ -84,11 +86,16 @@ class BotActivity:
 
 @dataclass(slots=True)
 class CallEnd:
-    """Decides after each tick whether the call is over. All times are media time in milliseconds."""
+    """Decides after each tick whether the call is over. All times are media time in milliseconds.
+
+    ``to_user_ms`` and ``to_agent_ms`` are how long the sound of the agent, and that of the user, is under way.
+    """
 
     max_ms: int
     exit_grace_ms: int
     drain_ms: int
+    to_user_ms: int = 0
+    to_agent_ms: int = 0
     exit_at_ms: int | None = None
     left_at_ms: int | None = None
     _silent_since_ms: int = 0
@@ -111,12 +118,13 @@ class CallEnd:
         has_open_tools = bool(agent.open_tools or user.open_tools)
         if self.exit_at_ms is not None:
             waited = t_ms - self.exit_at_ms
-            is_played = waited >= QUIET_MS and agent.is_done and not has_open_tools
+            has_arrived = agent.quiet_ms >= QUIET_MS + self.to_user_ms
+            is_played = waited >= QUIET_MS and agent.is_done and not has_open_tools and has_arrived
             return StopReason.EXIT if is_played or waited >= self.exit_grace_ms else None
         if self.left_at_ms is not None:
             if user.has_plans and t_ms - self.left_at_ms < self.exit_grace_ms:
                 self._silent_since_ms = t_ms
-            if t_ms - self._silent_since_ms >= self.drain_ms:
+            if t_ms - self._silent_since_ms >= self.drain_ms + self.to_agent_ms:
                 return StopReason.CALLER_DONE
         if t_ms < self.max_ms or (has_open_tools and t_ms < self.max_ms + self.drain_ms):
             return None

@@ -120,7 +120,8 @@ def _run(
     origin = rerun.record(names) if rerun is not None else None
     write_run_args(run_dir, started=started, argv=argv, parsed=options.parsed, names=names, rerun=origin)
     only = rerun.trials if rerun is not None else None
-    batch = Batch.plan(scenarios, run_dir, seed=options.run.seed, trials=options.run.trials, only=only)
+    settings = options.run
+    batch = Batch.plan(scenarios, run_dir, seed=settings.seed, trials=settings.trials, lines=settings.lines, only=only)
     is_stopped = False
     with removed_if_nothing_ran(run_dir), run_log(run_dir):
         try:

@@ -19,6 +19,7 @@ from duologue.cli.suite_options import (
     adapter_settings,
     add_caller_flags,
     add_domain_flags,
+    add_line_flag,
     add_resource_flag,
     add_trial_flags,
     given_domain_flags,
@@ -26,6 +27,7 @@ from duologue.cli.suite_options import (
 )
 from duologue.records.outcome import Cause
 from duologue.runner.build import compat_modes, domain_flags
+from duologue.runner.lines import load_lines
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
 
 EXIT_FINISHED = 0
@@ -128,6 +130,7 @@ def parse_options(argv: Sequence[str]) -> Options:
         realtime=realtime_settings(args),
         seed=args.seed,
         trials=args.trials,
+        lines=load_lines(args.line),
         caller_gap_s=args.caller_gap,
         caller_patience_s=args.caller_patience,
         is_one_shot=args.dispatch == "once",
@@ -229,6 +232,7 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--pause", type=number(0, LONGEST_S), default=0.0, metavar="S", help="wait before each call (%(default)s)"
     )
+    add_line_flag(group)
     group.add_argument("--seed", type=whole(0), default=0, help="written into every trace (%(default)s)")
     group.add_argument(
         "--output-sample-rate",

@@ -163,8 +163,10 @@ class LiveProgress:
 
 
 def attempt_name(result: ScenarioResult) -> str:
-    """Return a scenario's name, with the number of the trial from the second on."""
-    return result.scenario if result.attempt == 1 else f"{result.scenario} (trial {result.attempt})"
+    """Return a scenario's name, with the line unless it was clean, and the number of the trial from the second on."""
+    notes = [] if result.line.is_clean else [f"line {result.line.name}"]
+    notes += [] if result.attempt == 1 else [f"trial {result.attempt}"]
+    return f"{result.scenario} ({', '.join(notes)})" if notes else result.scenario
 
 
 def results_table(results: Sequence[ScenarioResult], *, with_reasons: bool = True) -> Table:

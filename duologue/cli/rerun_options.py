@@ -33,9 +33,12 @@ def rerun_problem(args: argparse.Namespace) -> str:
         "--suite": args.suite != ALL_SUITES,
         "--demo": args.demo,
         "--trials": args.trials != 1,
+        "--line": bool(args.line),
     }
     wrong = [flag for flag, is_given in given.items() if is_given]
-    return f"--rerun takes scenarios and trials from the stored run; leave out {', '.join(wrong)}" if wrong else ""
+    return (
+        f"--rerun takes scenarios, trials and lines from the stored run; leave out {', '.join(wrong)}" if wrong else ""
+    )
 
 
 def given_causes(args: argparse.Namespace) -> tuple[Cause, ...]:

@@ -21,6 +21,17 @@ def add_trial_flags(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_line_flag(group: argparse._ArgumentGroup) -> None:
+    """Add ``--line``."""
+    group.add_argument(
+        "--line",
+        action="append",
+        default=[],
+        metavar="YAML",
+        help="what happens to the sound between the sides, or clean; given again, every scenario is run over each",
+    )
+
+
 def add_caller_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of callers that are recordings, and of turn agents in the place of an agent bot."""
     group = parser.add_argument_group("callers that are recordings")

@@ -25,6 +25,7 @@ from duologue.records.scenario import Scenario
 from duologue.runner.batch import Batch
 from duologue.runner.build import apply_run_settings, build_scenarios, check_scenarios
 from duologue.runner.folders import create_run_dir, write_run_args
+from duologue.runner.lines import load_lines
 from duologue.runner.observer import RunObserver
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
 from duologue.talk.server import check_host
@@ -76,6 +77,7 @@ def build_talk_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--duration", type=number(0, above=True), metavar="S", help="seconds, instead of the scenario's"
     )
+    parser.add_argument("--line", metavar="YAML", help="what happens to the sound between you and the bot, or clean")
     parser.add_argument(
         "--output-dir", type=Path, default=Path("./eval_results"), metavar="DIR", help="parent of runs (%(default)s)"
     )
@@ -89,6 +91,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
         token=args.auth_token or os.environ.get("DUOLOGUE_TOKEN") or None,
         output_dir=args.output_dir,
         duration_s=args.duration,
+        lines=load_lines([args.line] if args.line is not None else []),
         pace="wall",
         launch=LaunchSettings(args.agent_config, args.user_config) if args.launch else None,
         resource_urls=given_resources(args),
@@ -108,7 +111,7 @@ def _run(
     started = clock.utc_now()
     run_dir = create_run_dir(settings.output_dir, started)
     write_run_args(run_dir, started=started, argv=["talk", *argv], parsed=vars(args), names=[scenario.name])
-    batch = Batch.plan([scenario], run_dir)
+    batch = Batch.plan([scenario], run_dir, lines=settings.lines)
     page = PageSettings(args.host, args.port, settings.token)
 
     async def talk(observer: RunObserver) -> None:

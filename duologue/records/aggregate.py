@@ -77,9 +77,18 @@ class GroupAggregate(Record):
 
 
 class RunAggregate(Record):
-    """Figures of a run: over everything, per prefix, and per prefix and family."""
+    """Figures of a run: over everything, per prefix, per prefix and family, and per line.
+
+    ``lines`` is left out of a run that was clean throughout.
+    """
 
     overall: GroupAggregate
     prefixes: dict[str, GroupAggregate] = Field(default_factory=dict)
     families: dict[str, GroupAggregate] = Field(default_factory=dict)
+    lines: dict[str, GroupAggregate] = Field(default_factory=dict)
     scored_as: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if key != "lines" or value}

@@ -329,13 +329,23 @@ class FinalState(EventBase):
 
 
 class RecordingWritten(EventBase):
-    """The stereo recording: left is what the agent heard, right is what the user heard."""
+    """The stereo recording: left is what the agent heard, right is what the user heard.
+
+    A line that is not clean leaves a second one of the same length, ``said_path``, of what was said to them.
+    """
 
     event: Literal["recording_written"] = "recording_written"
     path: str
     sha256: str
     sample_rate_hz: int
     samples: int
+    said_path: str = ""
+    said_sha256: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if value or key not in ("said_path", "said_sha256")}
 
 
 class OpenEvent(EventBase):

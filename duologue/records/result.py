@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from duologue.records.action import RecordedAction, Side
+from duologue.records.conditions import CLEAN, LineConditions
 from duologue.records.outcome import EvidenceSource, Outcome, OutcomeKind, StopReason, Verdict
 from duologue.records.record import Record
 
@@ -144,7 +145,8 @@ class ScenarioResult(Record):
     out the clean exit; it is None when no other gating signal was evaluated. ``agent_turns`` counts the
     agent's stretches of speech or tool use. ``grader`` names the domain's grader when one decided; ``grade`` then
     holds its own fields. ``caller`` says whether the simulated caller did its part; a failed check of it makes the
-    attempt not evaluable. ``reports`` are checks that decide nothing; left out when there are none.
+    attempt not evaluable. ``reports`` are checks that decide nothing; left out when there are none. ``line`` is what
+    happened to the sound; left out when it was clean.
     """
 
     schema_version: int = RESULT_SCHEMA
@@ -177,11 +179,12 @@ class ScenarioResult(Record):
     grader: str = ""
     grade: dict[str, Any] = Field(default_factory=dict)
     reports: tuple[Verdict, ...] = ()
+    line: LineConditions = CLEAN
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
-        return {key: value for key, value in data.items() if key != "reports" or value}
+        return {key: value for key, value in data.items() if key not in ("reports", "line") or value}
 
     @property
     def is_successful(self) -> bool | None:

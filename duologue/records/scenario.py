@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 
 from duologue.records.action import DbAssertion, InitAction, ReferenceAction, Side
 from duologue.records.caller import Caller, LiveCaller, read_stored_caller, stored_caller
+from duologue.records.conditions import CLEAN, LineConditions
 from duologue.records.record import Record
 
 
@@ -91,7 +92,7 @@ class WorldEvent(Record):
     before: str = ""
 
 
-_OPTIONAL = frozenset({"grading", "max_tool_turns", "world_events", "resource_data"})
+_OPTIONAL = frozenset({"grading", "max_tool_turns", "world_events", "resource_data", "line"})
 
 
 class Scenario(Record):
@@ -104,9 +105,11 @@ class Scenario(Record):
     and no bot is ever sent it. ``caller`` is who calls: a live one
     unless it says otherwise. ``max_tool_turns``: after so many turns with tool calls the agent's model is not asked
     again before the caller has spoken. ``world_events`` happen in their order. ``resource_data`` is what the clone of
-    each of the domain's resources starts from, by the resource's name; no bot is sent it.
+    each of the domain's resources starts from, by the resource's name; no bot is sent it. ``line`` is what happens to
+    sound on its way between the sides, nothing unless it says otherwise; in a trace it is the line of the attempt.
 
-    A live caller is left out of a stored scenario, and a recorded one is stored as ``frozen_caller``, its utterances.
+    A live caller and a clean line are left out of a stored scenario, and a recorded caller is stored as
+    ``frozen_caller``, its utterances.
     """
 
     name: str
@@ -135,6 +138,7 @@ class Scenario(Record):
     max_tool_turns: int | None = Field(default=None, ge=1)
     world_events: tuple[WorldEvent, ...] = ()
     resource_data: dict[str, JsonValue] = Field(default_factory=dict)
+    line: LineConditions = CLEAN
 
     @model_validator(mode="before")
     @classmethod

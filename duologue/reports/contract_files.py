@@ -112,7 +112,7 @@ def _metadata(scenario: Scenario, result: ScenarioResult) -> dict[str, Any]:
         "description": scenario.description,
         "profile": scenario.profile,
         "max_duration": scenario.max_duration_s,
-        "noise_config": None,
+        "noise_config": None if scenario.line.is_clean else scenario.line.model_dump(mode="json"),
         "ignore_capitalization": scenario.ignore_capitalization,
         "ignore_punctuation": scenario.ignore_punctuation,
         "clean_text": scenario.clean_text,

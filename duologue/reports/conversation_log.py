@@ -33,6 +33,7 @@ def conversation_log(trace: Trace, result: ScenarioResult) -> str:
     cause = f" ({outcome.cause})" if outcome.cause else ""
     head = [
         f"scenario  {result.scenario}",
+        *([] if result.line.is_clean else [f"line      {result.line.name}"]),
         f"outcome   {outcome.kind}{cause}  {one_line(outcome.detail)}".rstrip(),
         f"stopped   {result.stop_reason or 'never started'} after {_clock(result.media_ms)}",
         "",

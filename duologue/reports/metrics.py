@@ -69,6 +69,8 @@ def _sometimes(result: ScenarioResult) -> dict[str, Any]:
     statements = result.verdict(SignalName.NL_ASSERTION)
     if statements is not None and statements.score is not None:
         found["nl_assertion_pass_rate"] = statements.score
+    if not result.line.is_clean:
+        found["line"] = result.line.model_dump(mode="json")
     if result.reports:
         found["reports"] = {verdict.signal: verdict.model_dump(mode="json") for verdict in result.reports}
     if result.is_successful is not None:

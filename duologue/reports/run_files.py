@@ -125,6 +125,7 @@ def _outcome(item: StoredResult) -> dict[str, Any]:
         "scenario": result.scenario,
         "attempt": result.attempt,
         "folder": item.folder.name,
+        **({} if result.line.is_clean else {"line": result.line.name}),
         "profile": result.profile,
         "scored_as": result.scored_as,
         "outcome": result.outcome.model_dump(mode="json"),

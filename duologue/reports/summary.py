@@ -56,11 +56,11 @@ def render_text(results: Sequence[ScenarioResult], aggregate: RunAggregate) -> s
 
 
 def _groups(aggregate: RunAggregate) -> list[tuple[str, GroupAggregate]]:
-    """Return everything, then prefixes and families where there are several to tell apart."""
+    """Return everything, then prefixes and families where there are several to tell apart, then lines."""
     groups = [("all", aggregate.overall)]
     for part in (aggregate.prefixes, aggregate.families):
         groups += part.items() if len(part) > 1 else []
-    return groups
+    return groups + [(f"line {name}", group) for name, group in aggregate.lines.items()]
 
 
 def _group_lines(name: str, group: GroupAggregate) -> list[str]:
@@ -92,7 +92,8 @@ def _group_lines(name: str, group: GroupAggregate) -> list[str]:
 
 
 def _result_lines(result: ScenarioResult) -> list[str]:
-    lines = [f"{result.scenario} (attempt {result.attempt}): {_outcome(result)}"]
+    line = "" if result.line.is_clean else f", line {result.line.name}"
+    lines = [f"{result.scenario} (attempt {result.attempt}{line}): {_outcome(result)}"]
     if result.outcome.detail:
         lines.append(f"  why     {one_line(result.outcome.detail)}")
     lines.append(

@@ -45,8 +45,10 @@ class Attempt:
 
     @property
     def epoch(self) -> str:
-        """An id that two different attempts do not share; equal for equal scenario, repetition and seed."""
-        text = f"{self.scenario.name}\n{self.number}\n{self.seed}"
+        """An id that two different attempts do not share; equal for equal scenario, repetition, seed and line."""
+        line = self.scenario.line
+        conditions = "" if line.is_clean else f"\n{line.digest}"
+        text = f"{self.scenario.name}\n{self.number}\n{self.seed}{conditions}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -171,4 +173,5 @@ def unscored(header: TraceHeader, detail: str) -> ScenarioResult:
         scored_as="none",
         outcome=Outcome(kind=OutcomeKind.NOT_EVALUABLE, cause=Cause.HARNESS, detail=detail),
         provenance=header.provenance,
+        line=scenario.line,
     )

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from duologue.records.conditions import LineConditions
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
 from duologue.runner.attempt import Attempt, AttemptRunner
@@ -32,21 +33,35 @@ class Batch:
         *,
         seed: int = 0,
         trials: int = 1,
-        only: Collection[tuple[str, int]] | None = None,
+        lines: Sequence[LineConditions] = (),
+        only: Collection[tuple[str, int, LineConditions]] | None = None,
     ) -> Batch:
         """Return the attempts: every scenario in order, then the second trial of each, each with its own folder.
 
-        The first trial has the seed ``seed``, each further one the next number. With ``only``, the attempts are
-        those trials alone, given by scenario name and number, whatever ``trials`` says.
+        The first trial has the seed ``seed``, each further one the next number. Each trial of every scenario is run
+        over each of ``lines``, or over the scenario's own. With ``only``, the attempts are those alone, given by
+        scenario name, trial and line, whatever ``trials`` and ``lines`` say.
         """
-        last = max((trial for _, trial in only), default=0) if only is not None else trials
-        folders = folder_names([scenario.name for scenario in scenarios])
+        if only is not None:
+            trials = max((trial for _, trial, _ in only), default=0)
+            lines = sorted({line for *_, line in only}, key=lambda line: (not line.is_clean, line.name, line.digest))
+        placed = _placed(scenarios, lines)
+        folders = folder_names(
+            [scenario.name for scenario, _ in placed],
+            ["" if scenario.line == line else line.name for scenario, line in placed],
+        )
         return cls(
             tuple(
-                Attempt(scenario, run_dir / trial_folder(folder, trial), run_dir.name, trial, seed + trial - 1)
-                for trial in range(1, last + 1)
-                for scenario, folder in zip(scenarios, folders, strict=True)
-                if only is None or (scenario.name, trial) in only
+                Attempt(
+                    scenario.model_copy(update={"line": line}) if scenario.line != line else scenario,
+                    run_dir / trial_folder(folder, trial),
+                    run_dir.name,
+                    trial,
+                    seed + trial - 1,
+                )
+                for trial in range(1, trials + 1)
+                for (scenario, line), folder in zip(placed, folders, strict=True)
+                if only is None or (scenario.name, trial, line) in only
             ),
             run_dir,
         )
@@ -68,3 +83,10 @@ class Batch:
         self.results.append(result)
         logger.info("scenario finished", extra={"scenario": result.scenario, "outcome": result.outcome.kind.value})
         rebuild_run_files(self.run_dir)
+
+
+def _placed(scenarios: Sequence[Scenario], lines: Sequence[LineConditions]) -> list[tuple[Scenario, LineConditions]]:
+    """Return every scenario with each line that it is run over."""
+    if not lines:
+        return [(scenario, scenario.line) for scenario in scenarios]
+    return [(scenario, line) for line in lines for scenario in scenarios]

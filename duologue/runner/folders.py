@@ -54,12 +54,16 @@ def removed_if_nothing_ran(run_dir: Path) -> Iterator[None]:
         raise
 
 
-def folder_names(names: Sequence[str]) -> list[str]:
-    """Return one folder name for each scenario name; the scenario name itself wherever a file system allows it."""
+def folder_names(names: Sequence[str], lines: Sequence[str] = ()) -> list[str]:
+    """Return one folder name for each scenario name; the scenario name itself wherever a file system allows it.
+
+    ``lines`` holds for each the name of a line that is not the scenario's own, or an empty text.
+    """
     taken: set[str] = set()
     folders = []
-    for name in names:
-        stem = _UNSAFE.sub("_", name)[:_MAX_NAME].lstrip(".") or "scenario"
+    for name, line in zip(names, lines or [""] * len(names), strict=True):
+        ending = f"__line_{line}" if line else ""
+        stem = (_UNSAFE.sub("_", name)[: _MAX_NAME - len(ending)].lstrip(".") or "scenario") + ending
         folder, number = stem, 1
         while folder.lower() in taken:
             number += 1

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from duologue.errors import ConfigError, TraceError
+from duologue.records.conditions import LineConditions
 from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.scenario import Scenario
 from duologue.reports.run_files import StoredResult, load_results
@@ -27,9 +28,9 @@ class Rerun:
         return tuple(dict.fromkeys(item.result.scenario for item in self.stored))
 
     @property
-    def trials(self) -> frozenset[tuple[str, int]]:
-        """Scenario name and trial of each attempt."""
-        return frozenset((item.result.scenario, item.result.attempt) for item in self.stored)
+    def trials(self) -> frozenset[tuple[str, int, LineConditions]]:
+        """Scenario name, trial and line of each attempt."""
+        return frozenset((item.result.scenario, item.result.attempt, item.result.line) for item in self.stored)
 
     def record(self, scenarios: Collection[str]) -> dict[str, Any]:
         """Return where the attempts at ``scenarios`` come from, for the record of the new run."""
@@ -43,6 +44,7 @@ class Rerun:
                     "attempt": item.result.attempt,
                     "folder": item.folder.name,
                     "cause": item.result.outcome.cause,
+                    **({} if item.result.line.is_clean else {"line": item.result.line.name}),
                 }
                 for item in chosen
             ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from duologue.bridge.call_recording import RECORDING_NAME, SAID_NAME
 from duologue.errors import TraceError
 from duologue.records.event import RecordingWritten
 from duologue.records.result import ScenarioResult
@@ -15,8 +16,6 @@ from duologue.runner.judging import JUDGE_RESULT, JUDGEMENT, load_judge_result, 
 from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.score import score_trace
 from duologue.trace.reader import load_trace
-
-RECORDING = "conversation_log.wav"
 
 
 def rescore_folder(folder: Path, compat: Sequence[str] | None = None) -> ScenarioResult:
@@ -30,13 +29,16 @@ def rescore_folder(folder: Path, compat: Sequence[str] | None = None) -> Scenari
     """
     trace = load_trace(folder / TRACE)
     load_domain(trace.header.scenario.domain)
-    recording = folder / RECORDING
-    if trace.last(RecordingWritten) is not None and not recording.is_file():
-        raise TraceError(f"{recording}: missing; the trace says that the call was recorded")
+    recording, said = folder / RECORDING_NAME, folder / SAID_NAME
+    written = trace.last(RecordingWritten)
+    for path, is_needed in ((recording, written is not None), (said, written is not None and written.said_path)):
+        if is_needed and not path.is_file():
+            raise TraceError(f"{path}: missing; the trace says that the call was recorded")
     chosen = trace.header.compat if compat is None else compat
     result = score_trace(
         trace,
         recording if recording.is_file() else None,
+        said=said if said.is_file() and not trace.header.scenario.line.is_clean else None,
         compat=chosen,
         judgement=load_judgement(folder / JUDGEMENT),
         judge=load_judge_result(folder / JUDGE_RESULT),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from duologue.bridge.settings import BotProtocol, RealtimeSettings
 from duologue.records.action import Side
+from duologue.records.conditions import LineConditions
 from duologue.records.redaction import redact_url
 from duologue.scoring.judge.settings import JudgeSettings
 
@@ -74,9 +75,10 @@ class RunSettings:
     """Everything a run needs beside its scenarios. ``token`` is a secret and goes into no file.
 
     ``judge`` None means that nobody is asked; ``judge_cache`` None that replies are not kept. ``trials`` is how often
-    each scenario is run. ``user_config`` names the voice of frozen callers' texts, ``caller_…_s`` how such callers take
-    turns. ``is_one_shot`` leaves the agent one turn with tool calls for each utterance of the caller.
-    ``resource_urls`` says by name where a domain's resource runs that this run does not start.
+    each scenario is run, ``lines`` what each is run over, its own line if there are none. ``user_config`` names the
+    voice of frozen callers' texts, ``caller_…_s`` how such callers take turns. ``is_one_shot`` leaves the agent one
+    turn with tool calls for each utterance of the caller. ``resource_urls`` says by name where a domain's resource runs
+    that this run does not start.
     """
 
     agent_url: str = "ws://localhost:8765"
@@ -90,6 +92,7 @@ class RunSettings:
     realtime: RealtimeSettings = field(default_factory=RealtimeSettings)
     seed: int = 0
     trials: int = 1
+    lines: tuple[LineConditions, ...] = ()
     caller_gap_s: float = 0.8
     caller_patience_s: float = 5.0
     is_one_shot: bool = False

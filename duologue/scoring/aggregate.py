@@ -29,8 +29,22 @@ def aggregate_results(results: Sequence[ScenarioResult]) -> RunAggregate:
         families=_grouped(
             [result for result in results if result.family], lambda result: f"{result.prefix}/{result.family}"
         ),
+        lines=_by_line(results),
         scored_as=tuple(sorted({result.scored_as for result in results})),
     )
+
+
+def _by_line(results: Sequence[ScenarioResult]) -> dict[str, GroupAggregate]:
+    """Return the figures for each line by its name; lines that share a name are told apart by their digests."""
+    if all(result.line.is_clean for result in results):
+        return {}
+    named = Counter(line.name for line in {result.line for result in results})
+
+    def name_of(result: ScenarioResult) -> str:
+        name = result.line.name
+        return name if named[name] == 1 else f"{name} {result.line.digest[:8]}"
+
+    return _grouped(results, name_of)
 
 
 def wilson_interval(passed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

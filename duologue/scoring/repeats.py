@@ -8,7 +8,10 @@ from math import comb
 from statistics import fmean
 
 from duologue.records.aggregate import RepeatRate
+from duologue.records.conditions import LineConditions
 from duologue.records.result import ScenarioResult
+
+_Repeated = tuple[str, LineConditions]
 
 
 def pass_at_k(trials: int, passed: int, k: int) -> float:
@@ -34,18 +37,23 @@ def pass_hat_k(trials: int, passed: int, k: int) -> float:
 def repeat_rates(results: Sequence[ScenarioResult]) -> tuple[RepeatRate, ...]:
     """Return the rates for every k up to the largest number of trials; nothing when nothing was repeated.
 
-    An attempt that is not evaluable is no trial. A scenario counts for k when it has as many trials.
+    An attempt that is not evaluable is no trial. A scenario counts for k when it has as many trials; over another line
+    it is another scenario.
     """
-    attempts = Counter(result.scenario for result in results)
+    attempts = Counter(_repeated(result) for result in results)
     most = max(attempts.values(), default=0)
     if most < 2:
         return ()
-    trials = Counter(result.scenario for result in results if result.is_successful is not None)
-    passed = Counter(result.scenario for result in results if result.is_successful)
+    trials = Counter(_repeated(result) for result in results if result.is_successful is not None)
+    passed = Counter(_repeated(result) for result in results if result.is_successful)
     return tuple(_rate(k, attempts, trials, passed) for k in range(1, most + 1))
 
 
-def _rate(k: int, attempts: Counter[str], trials: Counter[str], passed: Counter[str]) -> RepeatRate:
+def _repeated(result: ScenarioResult) -> _Repeated:
+    return result.scenario, result.line
+
+
+def _rate(k: int, attempts: Counter[_Repeated], trials: Counter[_Repeated], passed: Counter[_Repeated]) -> RepeatRate:
     enough = [name for name, number in attempts.items() if trials[name] >= k]
     return RepeatRate(
         k=k,

@@ -16,7 +16,7 @@ from duologue.scoring.checking import run_checks
 from duologue.scoring.composite import combine, gating_signals
 from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.sources import evidence_sources
-from duologue.scoring.turns import Segments, build_conversation, count_agent_turns, load_segments
+from duologue.scoring.turns import Segments, at_the_caller, build_conversation, count_agent_turns, load_segments
 from duologue.state.canonical import contract_hash_of
 from duologue.toolkit.evidence import Evidence, ScoringMode
 from duologue.trace.reader import Trace
@@ -29,12 +29,14 @@ def score_trace(
     trace: Trace,
     audio: Path | None,
     *,
+    said: Path | None = None,
     compat: Sequence[str] = (),
     judgement: Judgement | None = None,
     judge: JudgeResult | None = None,
 ) -> ScenarioResult:
     """Score one attempt. The domain of the scenario must be loaded.
 
+    ``said`` is the recording of what was said, where the line made something else of it.
     ``judgement`` is what a judge said to the questions of checks,
     ``judge`` what a judge said of the attempt otherwise; both are None without one.
 
@@ -42,16 +44,18 @@ def score_trace(
     settings ``min_agent_turns`` and ``strict_match`` are honoured; absent ones are off.
 
     Raises:
-        TraceError: the recording cannot be read, or is not the one that the trace names.
+        TraceError: a recording cannot be read, or is not the one that the trace names.
         RegistryError: the scenario names a check that is not there.
     """
     mode = ScoringMode.REFERENCE if "reference" in compat else ScoringMode.DUOLOGUE
     trace = _strict(trace)
     scenario, header = trace.header.scenario, trace.header
     evidence = collect_evidence(trace, mode, judge)
-    conversation = build_conversation(trace, _segments(trace, audio))
+    segments = _segments(trace, audio, said)
+    timed = at_the_caller(trace) if segments is not None else trace
+    conversation = build_conversation(timed, segments)
     tokens = count_tokens(trace)
-    agent_turns = count_agent_turns(trace, conversation.turns)
+    agent_turns = count_agent_turns(timed, conversation.turns)
     counted = tokens[Side.AGENT].n_calls if mode is ScoringMode.REFERENCE else agent_turns
     too_few = counted < _wanted_turns(trace)
     checked = run_checks(evidence, judgement)
@@ -89,6 +93,7 @@ def score_trace(
         labels=scenario.labels,
         caller=checked.caller,
         reports=checked.reports,
+        line=scenario.line,
         grader=checked.decided.signal if checked.decided is not None else "",
         grade=dict(grade.fields) if grade is not None else {},
     )
@@ -122,16 +127,34 @@ def _strict(trace: Trace) -> Trace:
     return Trace(trace.header.model_copy(update={"scenario": scenario}), trace.events, trace.is_torn)
 
 
-def _segments(trace: Trace, audio: Path | None) -> Segments | None:
+def _segments(trace: Trace, audio: Path | None, said: Path | None) -> Segments | None:
     if audio is None:
         return None
     written = trace.last(RecordingWritten)
+    _check_digest(audio, written.sha256 if written is not None else "")
+    if said is not None:
+        _check_digest(said, written.said_sha256 if written is not None else "")
+    elif written is not None and written.said_sha256:
+        raise TraceError(f"{audio}: the recording of what was said, {written.said_path}, is missing")
+    spoken = said or audio
     try:
-        if written is not None and hashlib.sha256(audio.read_bytes()).hexdigest() != written.sha256:
-            raise TraceError(f"{audio}: not the recording that the trace names (its digest differs)")
-        return load_segments(audio)
+        return load_segments(spoken, to_user_ms=trace.header.scenario.line.to_user.delay_ms)
     except (OSError, ValueError) as error:
-        raise TraceError(f"{audio}: the recording cannot be read ({error})") from error
+        raise _unreadable(spoken, error) from error
+
+
+def _check_digest(audio: Path, sha256: str) -> None:
+    """Refuse a recording that is not the one with this digest; an empty one knows no recording."""
+    try:
+        found = hashlib.sha256(audio.read_bytes()).hexdigest()
+    except OSError as error:
+        raise _unreadable(audio, error) from error
+    if sha256 and found != sha256:
+        raise TraceError(f"{audio}: not the recording that the trace names (its digest differs)")
+
+
+def _unreadable(audio: Path, error: Exception) -> TraceError:
+    return TraceError(f"{audio}: the recording cannot be read ({error})")
 
 
 def _expected(evidence: Evidence) -> ExpectedEnd:

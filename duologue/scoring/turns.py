@@ -1,6 +1,9 @@
 """Turns, overlaps and interruptions, from speech on the recording and the events of the trace.
 
 Without a recording (text channel) the words alone make the turns, and nothing can overlap.
+
+Edges are those of what was said, so that noise and loss on the line move none. Times are those at the caller: its own
+speech when it speaks, the agent's when it arrives over the line.
 """
 
 from __future__ import annotations
@@ -29,16 +32,31 @@ EDGE_TOLERANCE_MS = 200
 Segments = Mapping[Side, Sequence[SpeechSegment]]
 
 
-def load_segments(audio: Path) -> Segments:
-    """Return the speech of both sides on a recording; the agent's voice is what the user heard.
+def at_the_caller(trace: Trace) -> Trace:
+    """Return the trace with what the agent does at the time at which its sound arrives at the caller."""
+    delay_ms = trace.header.scenario.line.to_user.delay_ms
+    if not delay_ms:
+        return trace
+    events = tuple(
+        event.model_copy(update={"t_ms": event.t_ms + delay_ms})
+        if getattr(event, "side", None) is Side.AGENT
+        else event
+        for event in trace.events
+    )
+    return Trace(trace.header, events, trace.is_torn)
+
+
+def load_segments(audio: Path, *, to_user_ms: int = 0) -> Segments:
+    """Return the speech of both sides on a recording of what was said; the agent's arrives ``to_user_ms`` later.
 
     Raises:
         ValueError: not a stereo 16-bit WAV file.
         OSError: the file cannot be read.
     """
     tracks = read_recording(audio)
+    by_agent = speech_segments(tracks.user_heard, tracks.sample_rate_hz)
     return {
-        Side.AGENT: speech_segments(tracks.user_heard, tracks.sample_rate_hz),
+        Side.AGENT: tuple(SpeechSegment(item.start_ms + to_user_ms, item.end_ms + to_user_ms) for item in by_agent),
         Side.USER: speech_segments(tracks.agent_heard, tracks.sample_rate_hz),
     }
 

@@ -36,7 +36,7 @@ PITCHES = {"normal": 1.0, "low": 0.8}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SpokenLine:
     """A sentence to be spoken and what the listener must make of it; ``judge`` returns (is right, lead)."""
 
     text: str
@@ -48,7 +48,7 @@ class Line:
 class Recognition:
     """One line as it was heard."""
 
-    line: Line
+    line: SpokenLine
     heard: str
     is_right: bool
     lead: float
@@ -72,20 +72,20 @@ class Telephone:
         return self._whisper.transcribe(np.frombuffer(audio, dtype="<i2").astype(np.float32) / 32768.0)
 
 
-def caller_hears(domain: str) -> Iterator[Line]:
+def caller_hears(domain: str) -> Iterator[SpokenLine]:
     """Yield every line that our agent says, judged by the scripted caller."""
     book = PHRASEBOOKS.get(domain, RULES_NAME)
     caller = ScriptedUser(book, vocabulary_of(domain), {})
     tools = list(side_tools(domain, Side.USER))
 
-    def line(text: str, *meanings: int | str) -> Line:
+    def line(text: str, *meanings: int | str) -> SpokenLine:
         def judge(heard: str) -> tuple[bool, float]:
             match, tuning = caller.understand(heard, tools), Tuning()
             if match is None or match.key not in meanings:
                 return False, -match.lead if match else 0.0
             return match.is_clear(tuning.threshold, tuning.margin), match.lead
 
-        return Line(text, str(meanings[0]), judge)
+        return SpokenLine(text, str(meanings[0]), judge)
 
     for index, request in enumerate(book.requests):
         for wording in request.phrasings[:2]:
@@ -100,7 +100,7 @@ def caller_hears(domain: str) -> Iterator[Line]:
     yield line(dialogue.AGENT_CLOSING, Courtesy.GOODBYE)
 
 
-def agent_hears(scenarios: Sequence[Scenario]) -> Iterator[Line]:
+def agent_hears(scenarios: Sequence[Scenario]) -> Iterator[SpokenLine]:
     """Yield every line that our caller says in ``scenarios`` of one domain, judged by the reference agent."""
     domain = scenarios[0].domain
     book, vocabulary = PHRASEBOOKS.get(domain, RULES_NAME), vocabulary_of(domain)
@@ -117,7 +117,7 @@ def agent_hears(scenarios: Sequence[Scenario]) -> Iterator[Line]:
     expected = rule.parse(book.answer(rule.topic, facts, 0))
     for times in range(2):
         text = book.answer(rule.topic, facts, times)
-        yield Line(text, str(expected), lambda heard: (rule.parse(heard) == expected, 100.0))
+        yield SpokenLine(text, str(expected), lambda heard: (rule.parse(heard) == expected, 100.0))
 
 
 def _reports(scenarios: Sequence[Scenario], book: Phrasebook) -> dict[str, Request]:
@@ -133,17 +133,17 @@ def _reports(scenarios: Sequence[Scenario], book: Phrasebook) -> dict[str, Reque
     return reports
 
 
-def _answer(text: str, request: Request, book: Phrasebook, vocabulary: Vocabulary, kind: AnswerKind) -> Line:
+def _answer(text: str, request: Request, book: Phrasebook, vocabulary: Vocabulary, kind: AnswerKind) -> SpokenLine:
     step = Step(Side.USER, request.tool, dict(request.arguments), request.phrasings, request.reports)
 
     def judge(heard: str) -> tuple[bool, float]:
         answer = judge_answer(heard, step, book, vocabulary)
         return answer.kind is kind, answer.lead
 
-    return Line(text, f"{kind} {request.tool}", judge)
+    return SpokenLine(text, f"{kind} {request.tool}", judge)
 
 
-def recognize(lines: Sequence[Line], hear: Hearing) -> list[Recognition]:
+def recognize(lines: Sequence[SpokenLine], hear: Hearing) -> list[Recognition]:
     """Return how each line was understood."""
     found = []
     for line in lines:

@@ -78,6 +78,9 @@ class TextCall:
         noise: what happens to words on the way.
         seed: the seed of the noise.
         clones: what the attempt has of the domain's resources; who made them closes them.
+
+    Raises:
+        ScenarioError: the scenario's line changes sound, of which there is none here.
     """
 
     def __init__(
@@ -91,6 +94,11 @@ class TextCall:
         seed: int | str = 0,
         clones: Clones | None = None,
     ) -> None:
+        if not scenario.line.is_clean:
+            raise ScenarioError(
+                f"{scenario.name}: the line {scenario.line.name!r} changes sound, and a call in text has none; "
+                "play it as a spoken call, or leave out its line"
+            )
         self.scenario = scenario
         self._clones = clones or Clones()
         self.dual = DualState.for_scenario(scenario, epoch=trace.header.epoch)

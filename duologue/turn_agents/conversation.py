@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from duologue.audio.decoding import duration_ms
+from duologue.audio.line import Line
+from duologue.audio.line_clip import carry_clip
 from duologue.clock import Clock
 from duologue.errors import ScenarioError
 from duologue.records.action import Side
@@ -85,6 +87,7 @@ class TurnConversation:
     clock: Clock
     _dual: DualState = field(init=False)
     _loop: TurnLoop = field(init=False)
+    _line: Line = field(init=False)
 
     def __post_init__(self) -> None:
         caller = self.scenario.caller
@@ -97,6 +100,7 @@ class TurnConversation:
             raise ScenarioError(
                 f"{self.scenario.name}: its world events need the media time of a call; test it with an agent bot"
             )
+        self._line = Line(self.scenario.line, self.trace.header.epoch)
         agent = agent_for(self.setup.agent, self.task)
         manifest = manifest_of(self.scenario)
         self._loop = TurnLoop(
@@ -133,7 +137,8 @@ class TurnConversation:
         """Play one utterance; False when it failed."""
         cause, started = Cause.HARNESS, self.clock.monotonic()
         try:
-            audio = utterance_audio(utterance, self.setup.speak)
+            said = utterance_audio(utterance, self.setup.speak)
+            audio = carry_clip(self._line.to_agent, said) if said else said
             length_ms = duration_ms(audio) if audio else 0
             self.trace.write(UtterancePlayed(index=index, duration_ms=length_ms))
             self._pass(length_ms)

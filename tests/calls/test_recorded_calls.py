@@ -2,11 +2,16 @@
 
 import pytest
 
+from duologue.audio.edges import speech_segments
+from duologue.audio.recording import read_recording
 from duologue.brains.reply import BrainCall, BrainReply
+from duologue.errors import TraceError
 from duologue.records.action import Side
 from duologue.records.caller import FrozenUtterance, RecordedCaller, UtteranceStart
+from duologue.records.conditions import LineConditions
 from duologue.records.event import HeardText, ToolCalled, ToolReturned, UtterancePlayed
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
+from duologue.runner.rescoring import rescore_folder
 
 pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
@@ -105,3 +110,53 @@ async def test_utterance_without_sound_keeps_its_attempt_from_being_evaluated(st
     assert (done.result.outcome.kind, done.result.outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.INIT)
     assert "utterance 1 of the caller: no audio" in done.result.outcome.detail
     assert done.result.stop_reason is StopReason.NOT_STARTED
+
+
+STREET = LineConditions.model_validate(
+    {
+        "name": "street",
+        "to_agent": {"noise": {"level_dbfs": -50}, "band": {}, "loss": {"rate": 0.02, "burst_ms": 20}, "delay_ms": 100},
+        "to_user": {"noise": {"level_dbfs": -45}, "delay_ms": 100},
+    }
+)
+
+
+async def test_call_over_a_bad_line_is_understood_and_two_leave_equal_bytes(start_bot, errands, run):
+    bot, scenario = start_bot(decide=does_errands), errands["two_mails"].model_copy(update={"line": STREET})
+    direct = await run(bot, errands["two_mails"], "direct")
+    runs = [await run(bot, scenario, name) for name in ("one", "two")]
+    for name in ("conversation_log.wav", "said_log.wav"):
+        assert len({(done.folder / name).read_bytes() for done in runs}) == 1
+    lines = [(done.folder / "trace.jsonl").read_text(encoding="utf-8").splitlines()[1:] for done in runs]
+    one, two = ([line for line in each if '"event":"call_ended"' not in line] for each in lines)
+    assert one == two
+    assert runs[0].result.outcome.kind is OutcomeKind.PASSED, runs[0].result.outcome.detail
+    turns = runs[0].result.conversation.turns
+    assert [turn.side for turn in turns] == [turn.side for turn in direct.result.conversation.turns]
+    heard, said = (read_recording(runs[0].folder / name) for name in ("conversation_log.wav", "said_log.wav"))
+    assert len(speech_segments(said.user_heard, 16_000)) == len(
+        [turn for turn in turns if turn.side is Side.AGENT and turn.text]
+    )
+    last = speech_segments(said.user_heard, 16_000)[-1]
+    assert len(heard.user_heard) // 16 >= last.end_ms + 100
+
+
+async def test_delay_of_the_line_is_in_the_latency_that_the_caller_hears(start_bot, errands, run):
+    bot, scenario = start_bot(decide=does_errands), errands["two_mails"]
+    far_line = LineConditions.model_validate({"name": "far", "both": {"delay_ms": 100}})
+    near = await run(bot, scenario, "near")
+    far = await run(bot, scenario.model_copy(update={"line": far_line}), "far")
+    waits = [[item.latency_ms for item in done.result.conversation.latency.responses] for done in (near, far)]
+    assert len(waits[0]) == 2
+    assert waits[1] == [pytest.approx(wait_ms + 200, abs=40) for wait_ms in waits[0]]
+
+
+async def test_rescoring_a_call_over_a_bad_line_changes_nothing(start_bot, errands, run):
+    scenario = errands["alarm"].model_copy(update={"line": STREET})
+    done = await run(start_bot(decide=does_errands), scenario)
+    before = (done.folder / "result.json").read_bytes()
+    assert rescore_folder(done.folder) == done.result
+    assert (done.folder / "result.json").read_bytes() == before
+    (done.folder / "said_log.wav").unlink()
+    with pytest.raises(TraceError, match=r"said_log\.wav: missing; the trace says that the call was recorded"):
+        rescore_folder(done.folder)

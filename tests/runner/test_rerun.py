@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from duologue.errors import ConfigError, TraceError
+from duologue.records.conditions import CLEAN
 from duologue.records.outcome import Cause, Outcome, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario, SideSpec, SignalName
@@ -54,11 +55,11 @@ def scenario(name: str, profile: str = "duologue") -> Scenario:
 def test_only_what_was_not_evaluable_is_chosen_with_its_trials(run_dir: Path) -> None:
     rerun = load_rerun(run_dir)
     assert rerun.names == ("shop__b", "shop__c")
-    assert rerun.trials == {(name, trial) for name, trial, _ in LOST}
+    assert rerun.trials == {(name, trial, CLEAN) for name, trial, _ in LOST}
 
 
 def test_causes_narrow_the_choice(run_dir: Path) -> None:
-    assert load_rerun(run_dir, [Cause.SYNC]).trials == {("shop__b", 3)}
+    assert load_rerun(run_dir, [Cause.SYNC]).trials == {("shop__b", 3, CLEAN)}
     assert load_rerun(run_dir, [Cause.USER_SIM, Cause.SYNC]).trials == load_rerun(run_dir).trials
 
 

@@ -1,16 +1,21 @@
 """Attempts against turn agents, from the sound of the caller to the verdict."""
 
 import importlib
+import io
 import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
+from duologue.audio.decoding import decode_audio
 from duologue.clock import SystemClock
 from duologue.config import TtsConfig
 from duologue.errors import ScenarioError, TranscriptionError
 from duologue.records.caller import FrozenUtterance, LiveCaller, RecordedCaller
+from duologue.records.conditions import LineConditions
 from duologue.records.event import (
     CallEnded,
     ContextPulled,
@@ -254,3 +259,69 @@ async def test_the_prompt_goes_along_only_when_it_is_asked_for(errands, tmp_path
     _, prompted = await attempt_at(tmp_path / "prompted", errands["alarm"], said, sends_prompt=True)
     assert plain.last(ContextPulled).messages[0]["role"] == "user"
     assert prompted.last(ContextPulled).messages[0] == {"role": "system", "content": "Help the caller."}
+
+
+class Listens:
+    """Stands for a recognizer that keeps what it is given."""
+
+    name = "listens"
+
+    def __init__(self):
+        self.given = []
+
+    async def transcribe(self, audio, language):
+        self.given.append(audio)
+        return "an alarm"
+
+    async def close(self):
+        pass
+
+
+class Answers:
+    """An agent that keeps the sound of the last turn."""
+
+    def __init__(self):
+        self.given = []
+
+    async def __call__(self, history, tool_manifest):
+        self.given.append(history[-1].audio_input)
+        return MessageTurn("assistant", "Done.")
+
+
+def tone_file(seconds):
+    return wav_of(np.rint(8000 * np.sin(np.arange(round(seconds * 16_000)) / 5)).astype("<i2"))
+
+
+def wav_of(samples):
+    with io.BytesIO() as file:
+        soundfile.write(file, samples, 16_000, format="WAV", subtype="PCM_16")
+        return file.getvalue()
+
+
+async def test_clip_of_a_turn_agent_passes_the_line(tmp_path, errands):
+    line = LineConditions.model_validate(
+        {"name": "street", "to_agent": {"noise": {"level_dbfs": -30}, "gain_db": -6, "delay_ms": 100}}
+    )
+    heard, sounds = {}, {}
+    for folder, scenario in {
+        "clean": errands["two_mails"],
+        "one": errands["two_mails"].model_copy(update={"line": line}),
+        "two": errands["two_mails"].model_copy(update={"line": line}),
+    }.items():
+        listens, agent = Listens(), Answers()
+        said = {}
+        speak = lambda utterance, said=said: said.setdefault(utterance.text, tone_file(0.5))  # noqa: E731
+        result, trace = await attempt_at(tmp_path / folder, scenario, agent, transcriber=listens, speak=speak)
+        assert not trace.of(Fault)
+        assert listens.given == agent.given
+        heard[folder], sounds[folder] = listens.given, trace.of(UtterancePlayed)
+        assert result.line.name == ("clean" if folder == "clean" else "street")
+    assert heard["clean"] == [tone_file(0.5)] * 2
+    assert heard["one"] == heard["two"]
+    first, second = (decode_audio(audio, 16_000) for audio in heard["one"])
+    assert len(first) == len(second) == 8000
+    assert not np.array_equal(first, second)
+    rest = decode_audio(tone_file(0.5), 16_000) * 10 ** (-6 / 20)
+    noise = first - rest
+    assert 20 * np.log10(np.sqrt(np.mean(noise**2))) == pytest.approx(-30, abs=1)
+    assert [event.duration_ms for event in sounds["one"]] == [500, 500]

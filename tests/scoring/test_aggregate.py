@@ -4,6 +4,7 @@ import pytest
 
 from duologue.records.outcome import Cause, Outcome, OutcomeKind, Verdict
 from duologue.records.result import ConversationFigures, LatencyReport, ResponseLatency, ScenarioResult
+from duologue.reports.summary import render_text
 from duologue.scoring.aggregate import aggregate_results, rate_of, wilson_interval
 
 PASSED = Outcome(kind=OutcomeKind.PASSED)
@@ -102,3 +103,44 @@ def test_order_of_results_does_not_matter() -> None:
 
 def test_empty_run_has_no_rates() -> None:
     assert aggregate_results([]).overall.success.rate is None
+
+
+STREET, FAR = ({"name": "street", "both": {"noise": {"level_dbfs": -40}}}, {"name": "far", "both": {"delay_ms": 200}})
+
+
+def test_each_line_has_its_own_figures() -> None:
+    run = aggregate_results(
+        [result("a__1", PASSED), result("a__1", FAILED, line=STREET), result("a__2", PASSED, line=STREET)]
+    )
+    assert {name: group.success.rate for name, group in run.lines.items()} == {"clean": 1.0, "street": 0.5}
+    assert run.overall.attempts == 3
+    assert run.model_dump()["lines"]["street"]["attempts"] == 2
+
+
+def test_clean_run_says_nothing_of_lines() -> None:
+    run = aggregate_results([result("a__1", PASSED)])
+    assert run.lines == {}
+    assert "lines" not in run.model_dump()
+
+
+def test_lines_of_one_name_are_told_apart() -> None:
+    other = {**STREET, "both": {"noise": {"level_dbfs": -30}}}
+    run = aggregate_results([result("a__1", PASSED, line=STREET), result("a__1", FAILED, line=other)])
+    assert len(run.lines) == 2
+    assert all(name.startswith("street ") and group.attempts == 1 for name, group in run.lines.items())
+
+
+def test_trials_over_another_line_are_no_repetition() -> None:
+    over = [result("a__1", PASSED), result("a__1", FAILED, line=STREET), result("a__1", PASSED, line=FAR)]
+    assert aggregate_results(over).overall.repeats == ()
+    twice = aggregate_results([*over, result("a__1", PASSED, attempt=2, line=FAR)]).overall.repeats
+    assert [(rate.k, rate.scenarios, rate.pass_at) for rate in twice] == [(1, 3, pytest.approx(2 / 3)), (2, 1, 1.0)]
+
+
+def test_summary_shows_the_rate_of_each_line_and_the_line_of_each_attempt() -> None:
+    results = [result("a__1", PASSED), result("a__1", FAILED, line=STREET)]
+    text = render_text(results, aggregate_results(results))
+    assert "[line clean]\n  successful          1/1" in text
+    assert "[line street]\n  successful          0/1" in text
+    assert "a__1 (attempt 1, line street): failed" in text
+    assert "a__1 (attempt 1): passed" in text

@@ -2,15 +2,18 @@ from pathlib import Path
 
 import pytest
 
+from duologue.audio.line import Line
+from duologue.audio.recording import RecordingWriter, read_recording
 from duologue.errors import TraceError
 from duologue.records.action import Side
 from duologue.records.caller import FrozenUtterance, RecordedCaller
+from duologue.records.conditions import LineConditions
 from duologue.records.event import RecordingWritten, TokensUsed
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder, write_recording
-from duologue.trace.reader import load_trace
+from duologue.trace.reader import Trace, load_trace
 from tests.scoring.shop import ACTIONS, AGENT, EXIT, PREDICATES, STATE, USER, claim, shop_scenario, step
 
 
@@ -116,3 +119,66 @@ def test_unreadable_recording_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "call.wav").write_bytes(b"not a wave file")
     with pytest.raises(TraceError, match=r"call\.wav: the recording cannot be read"):
         score_trace(done().hang_up().build(), tmp_path / "call.wav")
+
+
+def over_noise(folder: Path, *, delay_ms: int = 0) -> tuple[Trace, Path, Path]:
+    """A trace over a noisy line, the recording of what was heard, and that of what was said."""
+    line = LineConditions.model_validate(
+        {"name": "street", "both": {"noise": {"level_dbfs": -25}, **({"delay_ms": delay_ms} if delay_ms else {})}}
+    )
+    said = write_recording(folder / "said_log.wav", user=[(1000, 2000)], agent=[(3000, 4000)], length_ms=6000)
+    tracks, channels = read_recording(said.path), Line(line, "key")
+    writer = RecordingWriter(folder / "conversation_log.wav", 16_000)
+    for start in range(0, said.samples, 320):
+        part = slice(start, start + 320)
+        writer.append(
+            channels.to_agent.carry(tracks.agent_heard[part].tobytes()),
+            channels.to_user.carry(tracks.user_heard[part].tobytes()),
+        )
+    heard = writer.close()
+    event = RecordingWritten(
+        path=heard.path.name,
+        sha256=heard.sha256,
+        sample_rate_hz=16_000,
+        samples=heard.samples,
+        said_path=said.path.name,
+        said_sha256=said.sha256,
+    )
+    builder = TraceBuilder(shop_scenario(line=line)).say(USER, "Hello.", 1000, 2000).say(AGENT, "Hello.", 3000, 4000)
+    return builder.hang_up().add(event).build(), heard.path, said.path
+
+
+def edges(result: ScenarioResult) -> list[tuple[int, int]]:
+    return [(turn.start_ms, turn.end_ms) for turn in result.conversation.turns]
+
+
+def test_edges_and_latency_are_those_of_what_was_said(tmp_path: Path) -> None:
+    trace, heard, said = over_noise(tmp_path)
+    result = score_trace(trace, heard, said=said)
+    assert edges(result) == [(1000, 2000), (3000, 4000)]
+    assert edges(score_trace(Trace(trace.header, trace.events[:-1]), heard)) != edges(result)
+    assert [response.latency_ms for response in result.conversation.latency.responses] == [1000]
+    assert result.line.name == "street"
+
+
+def test_latency_over_a_delayed_line_is_what_the_caller_waits(tmp_path: Path) -> None:
+    trace, heard, said = over_noise(tmp_path, delay_ms=240)
+    result = score_trace(trace, heard, said=said)
+    assert [response.latency_ms for response in result.conversation.latency.responses] == [1240]
+
+
+def test_recording_of_what_was_said_must_be_the_one_of_the_trace(tmp_path: Path) -> None:
+    trace, heard, said = over_noise(tmp_path)
+    with pytest.raises(TraceError, match=r"the recording of what was said, said_log\.wav, is missing"):
+        score_trace(trace, heard)
+    write_recording(said, user=[(1000, 2100)])
+    with pytest.raises(TraceError, match=r"said_log\.wav: not the recording that the trace names"):
+        score_trace(trace, heard, said=said)
+
+
+def test_line_is_stored_in_a_result_only_when_something_happened_on_it(tmp_path: Path) -> None:
+    trace, heard, said = over_noise(tmp_path)
+    stored = score_trace(trace, heard, said=said).model_dump(mode="json")
+    assert stored["line"]["name"] == "street"
+    assert ScenarioResult.model_validate(stored).line == trace.header.scenario.line
+    assert "line" not in score_trace(done().hang_up().build(), None).model_dump(mode="json")

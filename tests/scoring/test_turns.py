@@ -1,9 +1,10 @@
 from pathlib import Path
 
 from duologue.records.action import Side
+from duologue.records.conditions import LineConditions
 from duologue.records.event import BotSpeaking, Interrupted, SpokenText, ToolCalled
 from duologue.records.result import ConversationFigures, Turn
-from duologue.scoring.turns import build_conversation, count_agent_turns, load_segments
+from duologue.scoring.turns import at_the_caller, build_conversation, count_agent_turns, load_segments
 from duologue.testing.builders import TraceBuilder, write_recording
 from tests.scoring.shop import AGENT, USER, shop_scenario
 
@@ -117,3 +118,31 @@ def test_agent_turns_count_speech_and_tools_between_two_user_turns_once() -> Non
     turns = [Turn(side=AGENT, start_ms=0, end_ms=400), Turn(side=USER, start_ms=1000, end_ms=2000)]
     assert count_agent_turns(trace.build(), turns) == 2
     assert count_agent_turns(builder().build(), []) == 0
+
+
+def over_line(**to_user: object) -> TraceBuilder:
+    line = LineConditions.model_validate({"name": "test", "to_user": to_user})
+    return TraceBuilder(shop_scenario(line=line))
+
+
+def test_agent_is_timed_where_its_sound_arrives_at_the_caller(tmp_path: Path) -> None:
+    info = write_recording(tmp_path / "said.wav", user=[(1000, 2000)], agent=[(3000, 4000)], length_ms=6000)
+    trace = over_line(delay_ms=500).say(USER, "Is it cold?", 1000, 2000).say(AGENT, "Yes.", 3000, 4000).build()
+    segments = load_segments(info.path, to_user_ms=500)
+    found = build_conversation(at_the_caller(trace), segments)
+    assert shape(found) == [(USER, 1000, 2000), (AGENT, 3500, 4500)]
+    assert [turn.text for turn in found.turns] == ["Is it cold?", "Yes."]
+    assert [response.latency_ms for response in found.latency.responses] == [1500]
+
+
+def test_yield_is_as_long_as_the_caller_hears_on(tmp_path: Path) -> None:
+    info = write_recording(tmp_path / "said.wav", agent=[(1000, 3000)], user=[(2500, 4000)], length_ms=6000)
+    trace = over_line(delay_ms=400).say(AGENT, "I will", 1000, 2900).add(Interrupted(side=AGENT), t_ms=2900)
+    trace.say(USER, "Stop.", 2500, 4000)
+    (cut,) = build_conversation(at_the_caller(trace.build()), load_segments(info.path, to_user_ms=400)).interruptions
+    assert (cut.start_ms, cut.yield_ms) == (2500, 900)
+
+
+def test_line_without_delay_moves_nothing() -> None:
+    trace = over_line(noise={"level_dbfs": -40}).say(AGENT, "Yes.", 1000, 2000).build()
+    assert at_the_caller(trace) is trace

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from duologue.brains.reply import BrainCall, BrainReply
+from duologue.errors import ScenarioError
 from duologue.records.action import Side
+from duologue.records.conditions import LineConditions
 from duologue.records.event import (
     ActionApplied,
     CallEnded,
@@ -161,3 +163,10 @@ def test_a_call_is_the_same_under_any_hash_seed_time_zone_and_locale() -> None:
     ]
     assert traces[0] == traces[1]
     assert len(traces[0].splitlines()) > 50
+
+
+def test_line_that_changes_sound_is_refused() -> None:
+    line = LineConditions.model_validate({"name": "street", "both": {"delay_ms": 100}})
+    scenario = scenarios("guide")[0].model_copy(update={"line": line})
+    with pytest.raises(ScenarioError, match="the line 'street' changes sound, and the text channel has none; play"):
+        run_text_call(scenario, "reference")
