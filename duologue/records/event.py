@@ -16,6 +16,39 @@ from duologue.records.outcome import Cause, StopReason
 from duologue.records.record import Record
 from duologue.records.scenario import Scenario
 
+__all__ = [
+    "ActionApplied",
+    "BotMessage",
+    "BotReady",
+    "BotSpeaking",
+    "CallEnded",
+    "CallStarted",
+    "ContextPulled",
+    "DeltaPushed",
+    "DomainEvent",
+    "Event",
+    "ExitRequested",
+    "Fault",
+    "FinalState",
+    "HeardText",
+    "InitialState",
+    "Interrupted",
+    "LoopTimed",
+    "Prepared",
+    "ProtocolNote",
+    "RecordingWritten",
+    "SpokenText",
+    "StateChecked",
+    "SummaryPulled",
+    "TokensUsed",
+    "ToolCalled",
+    "ToolReturned",
+    "TraceHeader",
+    "UserTurn",
+    "UtteranceAnswered",
+    "UtterancePlayed",
+]
+
 TRACE_SCHEMA = 1
 
 

@@ -10,6 +10,22 @@ from duologue.records.action import RecordedAction, Side
 from duologue.records.outcome import EvidenceSource, Outcome, OutcomeKind, StopReason, Verdict
 from duologue.records.record import Record
 
+__all__ = [
+    "Breakdown",
+    "ConversationFigures",
+    "ExpectedEnd",
+    "Interruption",
+    "LatencyReport",
+    "LatencyStats",
+    "Overlap",
+    "Percentiles",
+    "ResponseLatency",
+    "ScenarioResult",
+    "TokenUse",
+    "Turn",
+    "UnplacedText",
+]
+
 RESULT_SCHEMA = 1
 
 

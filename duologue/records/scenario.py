@@ -12,6 +12,19 @@ from duologue.records.action import DbAssertion, InitAction, ReferenceAction, Si
 from duologue.records.caller import Caller, LiveCaller, read_stored_caller, stored_caller
 from duologue.records.record import Record
 
+__all__ = [
+    "GRADER_LABEL",
+    "CatalogueOptions",
+    "Instructions",
+    "Persona",
+    "Resources",
+    "Scenario",
+    "SideSpec",
+    "SignalName",
+    "Task",
+    "WorldEvent",
+]
+
 
 class SignalName(StrEnum):
     """The engine's own checks that can gate a verdict (strings of the wire contract)."""

@@ -10,6 +10,8 @@ from typing import Any
 from duologue.errors import FixtureError
 from duologue.registry import domain_roots
 
+__all__ = ["data_file", "load_db", "read_json", "read_text"]
+
 MAX_FIXTURE_BYTES = 64 * 1024 * 1024
 
 

@@ -14,6 +14,8 @@ from typing import Any
 from duologue.registry import Registry
 from duologue.toolkit.rules import RULES_NAME
 
+__all__ = ["CALLER_FACTS", "CallerFact", "CallerFacts", "FactKind"]
+
 MIN_CODE_DIGITS = 4
 
 

@@ -26,6 +26,21 @@ from duologue.state.side_state import SideState
 from duologue.toolkit.arguments import bind_arguments, check_schema, check_values
 from duologue.toolkit.results import ToolOutcome, ToolResult, error_value
 
+__all__ = [
+    "END_CALL_TOOL",
+    "FACTORY_KEY",
+    "TOOLS",
+    "TOOL_FACTORIES",
+    "Tool",
+    "ToolBody",
+    "ToolFactory",
+    "ToolKind",
+    "generic_tool",
+    "read_tool",
+    "side_tools",
+    "write_tool",
+]
+
 ToolBody = Callable[..., ToolResult]
 
 TOOL_CRASHED = "tool_crashed"
