@@ -49,7 +49,7 @@ __all__ = [
     "UtterancePlayed",
 ]
 
-TRACE_SCHEMA = 1
+TRACE_SCHEMA = 1  # goes up when a reader of this version could misread a trace
 
 
 class TraceHeader(Record):

@@ -26,7 +26,7 @@ __all__ = [
     "UnplacedText",
 ]
 
-RESULT_SCHEMA = 1
+RESULT_SCHEMA = 1  # goes up when a reader of this version could misread the file
 
 
 class Turn(Record):

@@ -12,6 +12,7 @@ from duologue.registry import domain_roots
 
 __all__ = ["data_file", "load_db", "read_json", "read_text"]
 
+# Thousands of times a usual database; what is larger is a wrong file, and would be copied for each attempt.
 MAX_FIXTURE_BYTES = 64 * 1024 * 1024
 
 

@@ -16,7 +16,7 @@ from duologue.toolkit.rules import RULES_NAME
 
 __all__ = ["CALLER_FACTS", "CallerFact", "CallerFacts", "FactKind"]
 
-MIN_CODE_DIGITS = 4
+MIN_CODE_DIGITS = 4  # shorter numbers are counts and ages, which anybody may say
 
 
 class FactKind(StrEnum):
