@@ -61,8 +61,8 @@ SEEDED_CHARGE = re.compile(
 )
 """A cost drawn for each request from the seed of the attempt."""
 
-_TICK_RESERVE_S = 5.0
-_LONGEST_TICK_S = 600.0
+_TICK_RESERVE_S = 5.0  # what else a grant does, on a busy machine
+_LONGEST_TICK_S = 600.0  # the bridge takes no longer bound: after ten minutes a bot is stuck
 
 
 class ServerConfig(Record):

@@ -31,6 +31,17 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "ConfigError",
+    "DuologueError",
+    "FixtureError",
+    "InvalidArguments",
+    "JudgeError",
+    "RegistryError",
+    "ToolError",
+    "ToolRefusal",
+]
+
 
 class DuologueError(Exception):
     """Base of every error that Duologue raises on purpose."""

@@ -21,6 +21,8 @@ from typing import Generic, TypeVar
 
 from duologue.errors import RegistryError
 
+__all__ = ["Registry", "load_domain"]
+
 T = TypeVar("T")
 
 DEFAULT_DOMAIN = "default"

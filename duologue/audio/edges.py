@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from duologue.audio.pcm import FULL_SCALE, Samples
 
-_SILENCE_DBFS = -120.0
+_SILENCE_DBFS = -120.0  # stands for the level of digital silence, whose logarithm has none; 16 bit ends at -96
 
 
 @dataclass(frozen=True, slots=True)

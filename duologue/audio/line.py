@@ -18,6 +18,7 @@ from duologue.audio.pcm import FULL_SCALE, level_dbfs, pcm_of, samples_of
 from duologue.records.conditions import FRAME_MS, ChannelConditions, LineConditions, Loss
 
 _SILENT_DBFS = -120.0
+"""The level of nothing: below the quietest step of 16 bits, -90 dBFS."""
 
 Wave = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import soxr
 Samples = npt.NDArray[np.int16]
 Floats = npt.NDArray[np.float32]
 
-FULL_SCALE = 32768.0
+FULL_SCALE = 32768.0  # the largest magnitude of a 16 bit sample
 
 
 def samples_of(pcm: bytes) -> Samples:

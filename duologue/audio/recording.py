@@ -12,9 +12,9 @@ import numpy as np
 
 from duologue.audio.pcm import Samples, samples_of
 
-_HEADER_BYTES = 44
-_PATCH_EVERY = 50
-_FRAME_BYTES = 4
+_HEADER_BYTES = 44  # RIFF, fmt and the head of data, as RIFF/WAVE lays them out for PCM
+_PATCH_EVERY = 50  # ticks: the header is right at least once a second, so that a cut recording can be read
+_FRAME_BYTES = 4  # two tracks of 16 bits
 _LOWEST_HZ, _HIGHEST_HZ = 4_000, 384_000
 
 

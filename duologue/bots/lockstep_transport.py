@@ -24,9 +24,9 @@ from pipecat.transports.base_input import BaseInputTransport
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import BaseTransport, TransportParams
 
-FRAME_MS = 20
+FRAME_MS = 20  # one grant of the protocol
 FRAME_S = FRAME_MS / 1000
-_NEVER_S = 1e6
+_NEVER_S = 1e6  # Pipecat wants a bound for a write; here time stands still until it is done
 _COUNTER = re.compile(r"#\d+")
 
 

@@ -22,10 +22,10 @@ Ts = TypeVarTuple("Ts")
 
 _NAMES = ("time", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns")
 _REAL: dict[str, Callable[[], Any]] = {name: getattr(_time, name) for name in _NAMES}
-_WALL_ORIGIN_S = 1_700_000_000.0
-_MONOTONIC_ORIGIN_S = 1000.0
-_ROUNDING_S = 1e-9
-_MANY_TIMERS = 200
+_WALL_ORIGIN_S = 1_700_000_000.0  # where a session's wall clock begins, the same for every session: 2023-11-14
+_MONOTONIC_ORIGIN_S = 1000.0  # not 0, which some code takes for never
+_ROUNDING_S = 1e-9  # sums of 20 ms steps miss a timer's time by less than this
+_MANY_TIMERS = 200  # fewer dead timers are not worth a sweep of the heap
 
 CLOCK: contextvars.ContextVar[SessionClock | None] = contextvars.ContextVar("session_clock", default=None)
 

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 pipecat.utils.time.datetime = DatetimeShim  # Pipecat's own timestamps follow session time
 
-_FLUSH_S = 5.0
+_FLUSH_S = 5.0  # rest comes in milliseconds; without it by then, a processor holds a frame back
 
 
 def about_bot(config: BotConfig) -> dict[str, Any]:

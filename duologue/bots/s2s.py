@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 OPENAI_URL = "wss://api.openai.com/v1/realtime"
 
-_READY_S = 8.0
-_READY_STEP_S = 0.05
+_READY_S = 8.0  # a service that opens a session does so in one or two seconds
+_READY_STEP_S = 0.05  # the service calls nobody when it is ready; asking again is cheap
 
 
 class OpenAIRealtime(LastingCalls, OpenAIRealtimeLLMService):

@@ -26,10 +26,10 @@ from duologue.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 
-_TRY_AGAIN_LATER = 1013
-_INTERNAL_ERROR = 1011
-_REASON_BYTES = 120
-_WARM_UP_TICKS = 10
+_TRY_AGAIN_LATER = 1013  # close codes of the WebSocket registry at IANA
+_INTERNAL_ERROR = 1011  # RFC 6455
+_REASON_BYTES = 120  # RFC 6455 allows 123 bytes
+_WARM_UP_TICKS = 10  # a session's first ticks, in which Pipecat and the models load what they load late
 
 
 def run_bot(config: BotConfig, on_ready: Callable[[str], None]) -> None:

@@ -29,7 +29,7 @@ from duologue.speech.voice import Voice
 from duologue.speech.voices import build_voice
 from duologue.speech.whisper import ShortWhisper
 
-_AFTER_BARRIER_S = 5.0
+_AFTER_BARRIER_S = 5.0  # Pipecat's bound for a tool must not pass before ours has told the model why
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from duologue.protocol.strict_json import parse_json
 
 logger = logging.getLogger(__name__)
 
-MAX_MESSAGE_BYTES = 1024 * 1024
-_STOP_STEP_S = 0.5
-_STOP_STEPS = 60
+MAX_MESSAGE_BYTES = 1024 * 1024  # what clients take, as websockets does by default
+_STOP_STEP_S = 0.5  # session time, so that timers of the pipeline's end fire
+_STOP_STEPS = 60  # 30 s of session time; an end waits for nothing of the world and is over in a second or two
 
 
 class BadInput(DuologueError):

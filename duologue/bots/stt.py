@@ -17,7 +17,7 @@ from duologue.config import SttConfig
 from duologue.speech.recognizers import Recognizers
 from duologue.speech.whisper import RATE_HZ
 
-_LATEST_TRANSCRIPT_S = 1.0
+_LATEST_TRANSCRIPT_S = 1.0  # session time, which stands still while Whisper works, so that none is late
 
 
 class WhisperStt(SegmentedSTTService):

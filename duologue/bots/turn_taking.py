@@ -15,7 +15,7 @@ from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies, UserT
 
 from duologue.config import BotConfig
 
-_TURN_AT_LATEST_S = 5.0
+_TURN_AT_LATEST_S = 5.0  # the strategies end a turn well before; this is Pipecat's net below them
 
 
 def load_smart_turn() -> Any:

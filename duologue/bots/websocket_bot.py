@@ -20,9 +20,9 @@ from duologue.errors import BotStateError
 
 logger = logging.getLogger(__name__)
 
-_LAG_STEP_S = 0.05
-_REPORTED_LAG_S = 0.25
-_STOP_S = 10.0
+_LAG_STEP_S = 0.05  # short against what is reported, long against what waking up costs
+_REPORTED_LAG_S = 0.25  # a quarter of a second is heard as a gap, whatever the buffers hold
+_STOP_S = 10.0  # an end takes a second or two; a model that hangs is left behind
 
 
 class WebsocketBot:

@@ -15,12 +15,13 @@ from duologue.records.action import Side
 from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.vocabulary import Vocabulary
 
-MAX_UNCLEAR = 3
-MAX_REQUESTS = 4
-MAX_FAILURES = 2
+MAX_UNCLEAR = 3  # answers in a row that were not understood, after which the step counts as done
+MAX_REQUESTS = 4  # asked so often for one step, the caller will not do it
+MAX_FAILURES = 2  # a tool that failed twice fails a third time
+# Similarity, of 100: what a report keeps through the bundled voice and recognizer, and other sentences do not have.
 _REPORT_SCORE = 66.0
-_AGAIN_SCORE = 74.0
-_OTHER_LEAD = 8.0
+_AGAIN_SCORE = 74.0  # higher, since a short sentence is soon similar to any other
+_OTHER_LEAD = 8.0  # what another step's report must be ahead by: reports of related tools share most of their words
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from duologue.toolkit.phrasebook import Phrasebook
 from duologue.toolkit.tool import END_CALL_TOOL
 from duologue.toolkit.vocabulary import Vocabulary
 
-MAX_NUMBER_REQUESTS = 4
-MAX_NUDGES = 3
+MAX_NUMBER_REQUESTS = 4  # a number that was not heard four times is asked for in another way
+MAX_NUDGES = 3  # a caller who does not answer three times in a row has nothing more to say
 ANY_TEXT = "*"
 """In a plan, the argument of a transfer that may be any text; the caller's opening is then passed on."""
 

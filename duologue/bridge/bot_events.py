@@ -15,8 +15,8 @@ ACTION_APPLIED = "action-applied"
 _EXIT = re.compile(r"<exit>(.*)</exit>", re.DOTALL)
 _FINAL = re.compile(r"<final_response>(.*)</final_response>", re.DOTALL)
 
-_MOST_TOKENS = 10**12
-_MOST_DIGITS = 12
+_MOST_TOKENS = 10**12  # beyond any model's use of a call: such a count is a mistake
+_MOST_DIGITS = 12  # as many as the largest count has; int() of endless digits takes quadratic time
 
 Data = dict[str, Any]
 Inbound = RtviMessage | InterruptionMark | StrayAnswer

@@ -31,6 +31,7 @@ from duologue.trace.call_trace import CallTrace
 __all__ = ["Call", "CallSettings", "PlanPayload", "RECORDING_NAME"]
 
 _CLOSE_TIMEOUT_S = 3.0
+"""Seconds of real time that a bot has to answer the closing handshake, which takes milliseconds, before it is cut."""
 
 
 class Call:

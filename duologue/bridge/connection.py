@@ -35,10 +35,10 @@ from duologue.protocol.requests import ANSWER_TYPES, HANDSHAKE, Reply, RequestBo
 from duologue.records.action import Side
 from duologue.records.redaction import redact_url
 
-_FIRST_BACKOFF_S = 0.1
-_MAX_BACKOFF_S = 1.0
-_TRY_AGAIN_LATER = 1013
-_MESSAGE_TOO_BIG = 1009
+_FIRST_BACKOFF_S = 0.1  # a bot on the same machine listens within a few tries
+_MAX_BACKOFF_S = 1.0  # so that a bot that loads models is met soon after it listens
+_TRY_AGAIN_LATER = 1013  # close codes of the WebSocket registry at IANA
+_MESSAGE_TOO_BIG = 1009  # RFC 6455
 
 Inbound = RtviMessage | InterruptionMark | StrayAnswer
 """What a bot sent besides sound and expected answers."""

@@ -14,8 +14,8 @@ from duologue.protocol.messages import InterruptionMark, RtviMessage
 from duologue.protocol.requests import StrayAnswer
 from duologue.records.outcome import StopReason
 
-QUIET_MS = 500
-QUIET_BELOW_DBFS = -55.0
+QUIET_MS = 500  # longer than the pause that voices make between two sentences
+QUIET_BELOW_DBFS = -55.0  # above the noise of a codec, below a whisper
 
 
 @dataclass(slots=True)

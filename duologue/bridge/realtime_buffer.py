@@ -9,7 +9,7 @@ TICK_BYTES = 2 * SAMPLE_RATE_HZ * TICK_MS // 1000
 EMPTY_TICKS = 5
 """After more empty ticks in a row than this, a bot has stopped speaking and the next sound is delayed again."""
 
-MAX_AHEAD_S = 300
+MAX_AHEAD_S = 300  # nobody speaks for five minutes: such a bot floods the line, and 10 MB are held by then
 _BYTES_A_MS = 2 * SAMPLE_RATE_HZ // 1000
 
 

@@ -25,12 +25,12 @@ from duologue.runner.judging import JUDGE_RESULT, ask_about, load_judge_result, 
 from duologue.scoring.judge.agreement import JudgedTwice, compare_judges
 from duologue.scoring.judge.client import Judge, build_judge
 
-EXIT_DONE = 0
-EXIT_USAGE = 1
-EXIT_SKIPPED = 3
+EXIT_DONE = 0  # as documented in docs/cli.md
+EXIT_USAGE = 1  # nothing was compared
+EXIT_SKIPPED = 3  # something could not be compared
 
 AGREEMENT = "judge_agreement.json"
-_SHOWN_DIFFERENCES = 20
+_SHOWN_DIFFERENCES = 20  # as many as a terminal shows at once; the file has them all
 
 
 @dataclass(frozen=True, slots=True)

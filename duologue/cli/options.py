@@ -30,13 +30,13 @@ from duologue.runner.build import compat_modes, domain_flags
 from duologue.runner.lines import load_lines
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
 
-EXIT_FINISHED = 0
-EXIT_USAGE = 1
-EXIT_BAD_VALUE = 2
-EXIT_NOT_EVALUABLE = 3
-EXIT_INTERRUPTED = 130
+EXIT_FINISHED = 0  # exit codes are documented in docs/cli.md
+EXIT_USAGE = 1  # flags that do not fit together, unknown names
+EXIT_BAD_VALUE = 2  # as argparse does
+EXIT_NOT_EVALUABLE = 3  # every attempt ran, some say nothing about the agent
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
-RATE_HZ = 16000
+RATE_HZ = 16000  # the rate of the line between the sides, in Hz
 LONGEST_S = 86400
 """Seconds that a call or a pause may last."""
 

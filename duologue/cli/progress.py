@@ -24,11 +24,11 @@ from duologue.records.shown import one_line, printable
 
 RECORDING = "conversation_log.wav"
 SUMMARY = "all_summary.txt"
-PLAIN_WIDTH = 160
+PLAIN_WIDTH = 160  # columns of a table in a file or a pipe, which nothing wraps
 _WIDE = 120
 """Columns from which on the table has room for reasons; in less they stand below it."""
-_REFRESH_S = 0.25
-_SHOWN_RECORDINGS = 12
+_REFRESH_S = 0.25  # four times a second reads as live and costs nothing
+_SHOWN_RECORDINGS = 12  # more paths push the table off the screen; the folder is named instead
 _STYLES = {OutcomeKind.PASSED: "green", OutcomeKind.FAILED: "red", OutcomeKind.NOT_EVALUABLE: "yellow"}
 
 

@@ -7,7 +7,7 @@ import argparse
 from duologue.bridge.settings import RealtimeSettings
 from duologue.cli.option_values import number, whole
 
-FRAME_S = 0.02
+FRAME_S = 0.02  # seconds of a tick of the protocol
 PROTOCOLS = ("lockstep", "realtime")
 _USUAL = RealtimeSettings()
 

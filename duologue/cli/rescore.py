@@ -22,9 +22,9 @@ from duologue.runner.run_reports import write_run_reports
 from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.judge.client import Judge, build_judge
 
-EXIT_DONE = 0
-EXIT_USAGE = 1
-EXIT_SKIPPED = 3
+EXIT_DONE = 0  # as documented in docs/cli.md
+EXIT_USAGE = 1  # nothing was rescored
+EXIT_SKIPPED = 3  # some attempts could not be read
 
 _AS_RUN, _EXACT = "as-run", "none"
 

@@ -30,7 +30,7 @@ from duologue.runner.observer import RunObserver
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
 from duologue.talk.server import check_host
 
-DEFAULT_PORT = 8767
+DEFAULT_PORT = 8767  # after 8765 and 8766, where the bots listen by default
 
 
 def run_talk(argv: Sequence[str]) -> int:

@@ -11,9 +11,9 @@ from duologue.records.action import Side
 
 RTVI_LABEL = "rtvi-ai"
 RTVI_VERSION = "1.1.0"
-MAX_MESSAGE_BYTES = 1024 * 1024
-SAMPLE_RATE_HZ = 16_000
-TICK_MS = 20
+MAX_MESSAGE_BYTES = 1024 * 1024  # as websockets does by default; a longer message is no message of a call
+SAMPLE_RATE_HZ = 16_000  # what recognizers hear
+TICK_MS = 20  # Pipecat's and WebRTC's frame
 TICK_SAMPLES = SAMPLE_RATE_HZ * TICK_MS // 1000
 LOCKSTEP = "lockstep"
 

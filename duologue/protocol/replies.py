@@ -10,7 +10,7 @@ from typing import Any
 from duologue.protocol.messages import LOCKSTEP, MAX_MESSAGE_BYTES, SAMPLE_RATE_HZ
 from duologue.protocol.strict_json import parse_json
 
-_MAX_TICK_S = 600
+_MAX_TICK_S = 600  # after ten minutes without an answer a bot is stuck, whatever it promised
 HARNESS_TOOLS = "harness"
 """The value of the capability ``tools`` of a bot that forwards its tool calls."""
 

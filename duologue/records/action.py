@@ -9,6 +9,8 @@ from pydantic import Field
 
 from duologue.records.record import Record
 
+__all__ = ["DbAssertion", "Delta", "InitAction", "RecordedAction", "ReferenceAction", "Side"]
+
 
 class Side(StrEnum):
     """A party of the call."""

@@ -9,6 +9,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from duologue.records.record import Record
 
+__all__ = ["Caller", "ClipSource", "FrozenUtterance", "LiveCaller", "MachineCaller", "RecordedCaller", "UtteranceStart"]
+
 
 class UtteranceStart(Record):
     """When a recorded utterance starts; exactly one of the three is set.

@@ -16,7 +16,40 @@ from duologue.records.outcome import Cause, StopReason
 from duologue.records.record import Record
 from duologue.records.scenario import Scenario
 
-TRACE_SCHEMA = 1
+__all__ = [
+    "ActionApplied",
+    "BotMessage",
+    "BotReady",
+    "BotSpeaking",
+    "CallEnded",
+    "CallStarted",
+    "ContextPulled",
+    "DeltaPushed",
+    "DomainEvent",
+    "Event",
+    "ExitRequested",
+    "Fault",
+    "FinalState",
+    "HeardText",
+    "InitialState",
+    "Interrupted",
+    "LoopTimed",
+    "Prepared",
+    "ProtocolNote",
+    "RecordingWritten",
+    "SpokenText",
+    "StateChecked",
+    "SummaryPulled",
+    "TokensUsed",
+    "ToolCalled",
+    "ToolReturned",
+    "TraceHeader",
+    "UserTurn",
+    "UtteranceAnswered",
+    "UtterancePlayed",
+]
+
+TRACE_SCHEMA = 1  # goes up when a reader of this version could misread a trace
 
 
 class TraceHeader(Record):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from duologue.records.record import Record
 
-JUDGE_SCHEMA = 1
+JUDGE_SCHEMA = 1  # goes up when a reader of this version could misread the file
 
 
 class StatementVerdict(Record):

@@ -9,6 +9,8 @@ from pydantic import Field
 
 from duologue.records.record import Record
 
+__all__ = ["Cause", "EvidenceSource", "Outcome", "OutcomeKind", "StopReason", "Verdict"]
+
 
 class StopReason(StrEnum):
     """Why a call ended; apart from how it scored.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+__all__ = ["Record"]
+
 
 class Record(BaseModel):
     """A frozen model that rejects unknown fields."""

@@ -11,7 +11,23 @@ from duologue.records.conditions import CLEAN, LineConditions
 from duologue.records.outcome import EvidenceSource, Outcome, OutcomeKind, StopReason, Verdict
 from duologue.records.record import Record
 
-RESULT_SCHEMA = 1
+__all__ = [
+    "Breakdown",
+    "ConversationFigures",
+    "ExpectedEnd",
+    "Interruption",
+    "LatencyReport",
+    "LatencyStats",
+    "Overlap",
+    "Percentiles",
+    "ResponseLatency",
+    "ScenarioResult",
+    "TokenUse",
+    "Turn",
+    "UnplacedText",
+]
+
+RESULT_SCHEMA = 1  # goes up when a reader of this version could misread the file
 
 
 class Turn(Record):

@@ -13,6 +13,19 @@ from duologue.records.caller import Caller, LiveCaller, read_stored_caller, stor
 from duologue.records.conditions import CLEAN, LineConditions
 from duologue.records.record import Record
 
+__all__ = [
+    "GRADER_LABEL",
+    "CatalogueOptions",
+    "Instructions",
+    "Persona",
+    "Resources",
+    "Scenario",
+    "SideSpec",
+    "SignalName",
+    "Task",
+    "WorldEvent",
+]
+
 
 class SignalName(StrEnum):
     """The engine's own checks that can gate a verdict (strings of the wire contract)."""

@@ -16,7 +16,7 @@ from duologue.errors import ConfigError, DuologueError
 from duologue.records.redaction import REDACTED, redact_url
 
 RUN_ARGS = "run_args.json"
-_MAX_NAME = 230
+_MAX_NAME = 230  # file systems allow 255 bytes; the rest is for the number of the trial
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
 

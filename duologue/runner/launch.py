@@ -32,8 +32,8 @@ HOST = "127.0.0.1"
 READY_LINE = re.compile(r"^ready\b.* on ws://\S+:(\d+)$")
 """What a bot prints once its models are loaded and it listens; the group is its port."""
 
-_STOP_S = 5.0
-_TAIL_LINES = 15
+_STOP_S = 5.0  # a bot ends its sessions in a second or two; then it is killed
+_TAIL_LINES = 15  # as much of a bot's log as holds a traceback's end
 
 logger = logging.getLogger(__name__)
 

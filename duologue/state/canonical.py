@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+__all__ = ["canonical_text", "differences", "digest"]
+
 _SORTED_LISTS = frozenset(
     {"standby_list", "notifications", "bookings", "system_accounts", "group_memberships", "asset_recoveries"}
 )

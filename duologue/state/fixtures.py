@@ -10,6 +10,9 @@ from typing import Any
 from duologue.errors import FixtureError
 from duologue.registry import domain_roots
 
+__all__ = ["data_file", "load_db", "read_json", "read_text"]
+
+# Thousands of times a usual database; what is larger is a wrong file, and would be copied for each attempt.
 MAX_FIXTURE_BYTES = 64 * 1024 * 1024
 
 

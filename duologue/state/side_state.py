@@ -8,6 +8,8 @@ from typing import Any
 
 from duologue.state.canonical import digest
 
+__all__ = ["SideState"]
+
 
 @dataclass(slots=True)
 class SideState:

@@ -15,7 +15,7 @@ from duologue.toolkit.dual_state import DualState
 from duologue.toolkit.view import visible_state
 from duologue.toolkit.vocabulary import vocabulary_of
 
-MAX_NAME = 200
+MAX_NAME = 200  # characters; no tool has a longer name, and what a page sends is shown
 
 
 class Desk:

@@ -24,8 +24,8 @@ from duologue.records.event import (
 
 Message = dict[str, Any]
 
-TIME_EVERY_MS = 200
-MAX_QUEUED = 2000
+TIME_EVERY_MS = 200  # a clock on a page that shows tenths needs no more
+MAX_QUEUED = 2000  # messages of minutes: a page so far behind is gone, and is sent the whole state when it is back
 
 
 class Feed:

@@ -19,8 +19,8 @@ from duologue.talk.phone_line import LineError, PhoneLine
 from duologue.talk.rates import LINE_RATE_HZ, LINE_SAMPLES, LineFromTicks, TicksFromLine
 from duologue.talk.sound_queue import SoundQueue
 
-_TICK_S = 0.02
-_CLOSE_S = 1.0
+_TICK_S = 0.02  # one tick of the line
+_CLOSE_S = 1.0  # a browser that is there answers at once; one that is gone never does
 _SILENT_LINE_S = 5.0
 """A browser sends sound all the time, silence too; without any for so long it is gone."""
 

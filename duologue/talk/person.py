@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from duologue import __version__
@@ -22,8 +23,22 @@ BRAIN = "human"
 """What a trace names as the brain of a side that a person held."""
 
 CALLER_GOODBYE = "The caller hung up."
-_MAX_WAITING = 20
-_LINE_REPORT_TICKS = 500
+_MAX_WAITING = 20  # tools; more is a page that presses by itself
+_LINE_REPORT_TICKS = 500  # ten seconds
+
+
+class Phase(Enum):
+    """How far a person is in a call. They are heard, and use tools, while TALKING only.
+
+    ``WAITING`` for the first grant, ``TALKING``, ``HANGING_UP`` once the tools that wait have run, ``HUNG_UP``, and
+    ``CLOSED`` when the call has let them go. Whoever has hung up may do so again: the other side may have stayed.
+    """
+
+    WAITING = auto()
+    TALKING = auto()
+    HANGING_UP = auto()
+    HUNG_UP = auto()
+    CLOSED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +71,14 @@ class Person:
         self._presses: deque[Press] = deque()
         self._requests = 0
         self._presses_seen = 0
-        self._hangs_up = False
-        self._is_muted = False
-        self._is_closed = False
-        self._has_started = False
+        self.phase = Phase.WAITING
         self._ticks = 0
         self._reported: dict[str, int] = {}
 
     @property
     def is_usable(self) -> bool:
         """Whether the person can be asked for their side's state: it is held here, whatever the line does."""
-        return not self._is_closed
+        return self.phase is not Phase.CLOSED
 
     async def open(self, timeout_s: float) -> None:
         """Wait for the line.
@@ -119,11 +131,11 @@ class Person:
         Raises:
             BotUnavailable: the browser is gone.
         """
-        if self._line.is_lost or self._is_closed:
+        if self._line.is_lost or self.phase is Phase.CLOSED:
             reason = self._line.lost_because or "the line is closed"
             raise BotUnavailable(f"the person on the {self.side} side is gone: {reason}", side=self.side)
-        if not self._has_started:
-            self._has_started = True
+        if self.phase is Phase.WAITING:
+            self.phase = Phase.TALKING
             self._line.microphone.clear()
         self._line.playout.put(pcm)
         said = self._line.microphone.take()
@@ -131,7 +143,7 @@ class Person:
         self._report_line()
         inbound, self._inbound = tuple(self._inbound), []
         future: asyncio.Future[TickReply] = asyncio.get_running_loop().create_future()
-        future.set_result(TickReply(AudioChunk(SILENCE if self._is_muted else said), inbound))
+        future.set_result(TickReply(AudioChunk(said if self.phase is Phase.TALKING else SILENCE), inbound))
         return future
 
     def expire_grant(self, timeout_s: float) -> BotTimeout:
@@ -147,12 +159,12 @@ class Person:
 
     async def close(self) -> None:
         """Hang up."""
-        self._is_closed = True
+        self.phase = Phase.CLOSED
         await self._line.close()
 
     def abort(self) -> None:
         """Answer nothing from now on."""
-        self._is_closed = True
+        self.phase = Phase.CLOSED
 
     def press(self, name: str, arguments: dict[str, Any]) -> str:
         """Ask for a tool; it runs in the next grant that is free. Returns the id of the call.
@@ -160,7 +172,7 @@ class Person:
         Raises:
             ValueError: the call has not begun or is about to end, or too many tools wait.
         """
-        if not self._has_started or self._is_muted:
+        if self.phase is not Phase.TALKING:
             raise ValueError("tools can be used during the call only")
         if len(self._presses) >= _MAX_WAITING:
             raise ValueError(f"{_MAX_WAITING} tools are waiting already")
@@ -171,7 +183,8 @@ class Person:
 
     def hang_up(self) -> None:
         """End the call once the tools that wait have run; the microphone is off from now on."""
-        self._hangs_up = self._is_muted = True
+        if self.phase is not Phase.CLOSED:
+            self.phase = Phase.HANGING_UP
 
     def spoke(self, text: str) -> None:
         """Note words of the person's, as the other side understood them."""
@@ -192,8 +205,8 @@ class Person:
         if self._presses:
             press = self._presses.popleft()
             self._inbound.extend(self.seat.perform(press.call_id, press.name, press.arguments))
-        elif self._hangs_up:
-            self._hangs_up = False
+        elif self.phase is Phase.HANGING_UP:
+            self.phase = Phase.HUNG_UP
             self._inbound.extend(self.seat.hang_up("hang-up"))
         else:
             return

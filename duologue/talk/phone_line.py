@@ -7,8 +7,8 @@ import asyncio
 from duologue.errors import DuologueError
 from duologue.talk.sound_queue import SoundQueue
 
-LEAD_TICKS = 3
-STANDING_TICKS = 50
+LEAD_TICKS = 3  # 60 ms: jitter within a machine or a local network is less, and nobody hears the delay
+STANDING_TICKS = 50  # one second: shorter than that, a delay passes by itself
 
 
 class LineError(DuologueError):

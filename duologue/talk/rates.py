@@ -8,7 +8,7 @@ import soxr
 
 from duologue.protocol.messages import SAMPLE_RATE_HZ, TICK_SAMPLES
 
-LINE_RATE_HZ = 48_000
+LINE_RATE_HZ = 48_000  # the rate of Opus in WebRTC
 LINE_SAMPLES = LINE_RATE_HZ // 50
 
 Samples = npt.NDArray[np.int16]

@@ -20,8 +20,8 @@ from duologue.talk.desk import Desk
 from duologue.talk.feed import Message
 from duologue.talk.phone_line import LineError
 
-MAX_BODY_BYTES = 64 * 1024
-HEARTBEAT_S = 10.0
+MAX_BODY_BYTES = 64 * 1024  # an offer has 5 KB, a tool call less
+HEARTBEAT_S = 10.0  # keeps proxies, which drop silent sockets after 30 s or more, from closing it
 TAKEN = 4409
 """Close code of a page that came while another one holds the desk."""
 
@@ -31,7 +31,7 @@ _FILES = {
     "style.css": "text/css",
     "icon.svg": "image/svg+xml",
 }
-_CLOSE_S = 2.0
+_CLOSE_S = 2.0  # a page that is gone must not hold up the end of the program
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws: wss:; media-src 'self' blob:; "
     "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",

@@ -8,7 +8,7 @@ from duologue.audio.pcm import level_dbfs
 from duologue.protocol.messages import TICK_SAMPLES
 
 SILENCE = bytes(2 * TICK_SAMPLES)
-QUIET_BELOW_DBFS = -45.0
+QUIET_BELOW_DBFS = -45.0  # below speech near a microphone, above the noise of a room
 
 
 class SoundQueue:

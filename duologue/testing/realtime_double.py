@@ -23,16 +23,16 @@ from websockets.http11 import Request, Response
 from duologue.brains.reply import BrainCall, BrainReply
 from duologue.testing.realtime_items import chat_messages, joined, tool_names, usage_of
 
-RATE_HZ = 24000
+RATE_HZ = 24000  # the rate of the service that it stands for
 BYTES_PER_MS = RATE_HZ * 2 // 1000
 
-_DELTA_MS = 100
+_DELTA_MS = 100  # sound in one message of the service
 _AHEAD = 4.0
 """How much faster than real time a reply's audio comes."""
 
-_WINDOW_MS = 20
-_LOUD = 0.01
-_START_WINDOWS = 5
+_WINDOW_MS = 20  # window of its voice detection
+_LOUD = 0.01  # of full scale, -40 dBFS
+_START_WINDOWS = 5  # 100 ms of sound are speech, a click is not
 
 Event = dict[str, Any]
 

@@ -18,8 +18,8 @@ from duologue.errors import DuologueError
 from duologue.registry import available_domains, load_domain
 from duologue.toolkit.vectors import VECTOR_FORMATS, VectorFormat
 
-PASSED = 0
-FAILED = 1
+PASSED = 0  # exit code
+FAILED = 1  # exit code
 
 
 @dataclass(slots=True)

@@ -46,7 +46,11 @@ from duologue.trace.writer import TraceMemory
 
 KICK_OFF = "Hello"
 MAX_UTTERANCES = 200
+"""Far more than any call needs; two brains that never part end here."""
+
 MAX_CALLS_IN_A_ROW = 12
+"""How often a brain may answer one turn with tool calls: once for each action of the longest reference solution."""
+
 _UTC = "2025-02-25T12:08:00Z"
 """When a call in memory began; it has no wall time."""
 

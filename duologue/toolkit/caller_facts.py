@@ -14,7 +14,9 @@ from typing import Any
 from duologue.registry import Registry
 from duologue.toolkit.rules import RULES_NAME
 
-MIN_CODE_DIGITS = 4
+__all__ = ["CALLER_FACTS", "CallerFact", "CallerFacts", "FactKind"]
+
+MIN_CODE_DIGITS = 4  # shorter numbers are counts and ages, which anybody may say
 
 
 class FactKind(StrEnum):

@@ -18,6 +18,22 @@ from duologue.records.caller import MachineCaller
 from duologue.records.scenario import Scenario
 from duologue.registry import Registry
 
+__all__ = [
+    "AgentStarted",
+    "AgentStopped",
+    "CallerMachine",
+    "ClipEnded",
+    "HangUp",
+    "Happening",
+    "MachineFactory",
+    "MachineSetup",
+    "Move",
+    "PlayClip",
+    "TimePassed",
+    "WordsHeard",
+    "caller_machine",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class AgentStarted:

@@ -21,25 +21,21 @@ from duologue.toolkit.rules import RULES_NAME
 from duologue.trace.reader import Trace
 
 __all__ = [
-    "CALLER_MEANINGS",
-    "CHECKS",
-    "ENGINE",
     "Answers",
     "Ask",
-    "Check",
+    "CheckBody",
     "CheckRole",
-    "ChosenChecks",
     "Evidence",
     "Finding",
     "Grade",
     "JudgeQuestion",
     "JudgeReply",
     "Meaning",
+    "Meanings",
     "ScoringMode",
     "Trace",
     "caller_meanings",
     "check",
-    "choose_checks",
     "not_applicable",
     "not_evaluable",
 ]

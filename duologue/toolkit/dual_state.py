@@ -22,6 +22,8 @@ from duologue.toolkit.side_host import SideHost, find_tools
 from duologue.toolkit.tool import find_tool
 from duologue.toolkit.world import apply_world_event
 
+__all__ = ["DualState", "GoldReplay", "replay_reference"]
+
 
 @dataclass(slots=True)
 class DualState:

@@ -14,6 +14,8 @@ from duologue.state.initialize import describe, merge_shared_state
 from duologue.state.side_state import SideState
 from duologue.toolkit.rules import INIT_FUNCTIONS
 
+__all__ = ["run_init_function"]
+
 logger = logging.getLogger(__name__)
 
 

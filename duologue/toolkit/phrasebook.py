@@ -13,6 +13,8 @@ from typing import Any
 
 from duologue.registry import Registry
 
+__all__ = ["PHRASEBOOKS", "Arguments", "Identification", "Phrasebook", "Question", "Request"]
+
 Arguments = Mapping[str, Any]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from duologue.records.scenario import Instructions, Persona, Resources, Task
 
+__all__ = ["render_prompt"]
+
 
 def render_prompt(persona: Persona, task: Task, actions: Instructions, resources: Resources) -> str:
     """Return the non-empty sections persona, task, actions and resources, joined by a blank line.

@@ -14,6 +14,29 @@ from duologue.records.scenario import CatalogueOptions, Scenario
 from duologue.registry import Registry
 from duologue.state.side_state import SideState
 
+__all__ = [
+    "CATALOGUES",
+    "INIT_FUNCTIONS",
+    "PREDICATES",
+    "RULES_NAME",
+    "SUITE_LABEL",
+    "SYNC_RULES",
+    "Catalogue",
+    "CatalogueFlag",
+    "DeltaApplier",
+    "Deltas",
+    "InitFunction",
+    "Predicate",
+    "SyncFunction",
+    "SyncRefused",
+    "SyncRules",
+    "ToolHome",
+    "apply_dotted_delta",
+    "init_function",
+    "parse_delta_path",
+    "predicate",
+]
+
 Predicate = Callable[..., bool]
 """``(db, **arguments) -> bool``; raises ToolError for what it cannot decide."""
 

@@ -9,6 +9,8 @@ from typing import Any
 from duologue.records.result import ScenarioResult
 from duologue.registry import Registry
 
+__all__ = ["RUN_REPORTS", "RunContext", "RunFiles", "RunReport"]
+
 
 @dataclass(frozen=True, slots=True)
 class RunContext:

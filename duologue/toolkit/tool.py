@@ -32,6 +32,22 @@ from duologue.toolkit.resources import RESOURCES, Clones, HeldClones
 from duologue.toolkit.results import ToolOutcome, ToolResult, error_value
 from duologue.toolkit.rules import ToolHome, tool_home
 
+__all__ = [
+    "END_CALL_TOOL",
+    "FACTORY_KEY",
+    "TOOLS",
+    "TOOL_FACTORIES",
+    "Tool",
+    "ToolBody",
+    "ToolContext",
+    "ToolFactory",
+    "ToolKind",
+    "generic_tool",
+    "read_tool",
+    "side_tools",
+    "write_tool",
+]
+
 ToolBody = Callable[..., object]
 """``(state, **arguments) -> ToolResult``, or ``async (context, **arguments) -> ToolResult``."""
 

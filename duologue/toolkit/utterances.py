@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, Event, ExitRequested, HeardText, SpokenText, ToolCalled, ToolReturned
 
+__all__ = ["Deed", "Utterance"]
+
 MAX_PAUSE_MS = 3000
 """Words of one side further apart than this are two utterances."""
 

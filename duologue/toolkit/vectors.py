@@ -8,6 +8,8 @@ from typing import Any
 
 from duologue.registry import Registry
 
+__all__ = ["VECTOR_FORMATS", "VectorFormat"]
+
 
 @dataclass(frozen=True, slots=True)
 class VectorFormat:

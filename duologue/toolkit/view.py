@@ -9,6 +9,8 @@ from duologue.records.action import Side
 from duologue.registry import Registry
 from duologue.state.side_state import SideState
 
+__all__ = ["SideView", "side_view"]
+
 SideView = Callable[[SideState], Mapping[str, Mapping[str, Any]]]
 """``(state) -> {section: {label: value}}`` in plain words; values are JSON scalars, lists of them, or None."""
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from duologue.registry import Registry
 from duologue.toolkit.rules import RULES_NAME
 
+__all__ = ["VOCABULARIES", "Vocabulary"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:

@@ -21,7 +21,7 @@ from duologue.records.scenario import WorldEvent
 from duologue.registry import Registry
 from duologue.state.side_state import SideState
 
-__all__ = ["WORLD_EVENTS", "WorldFunction", "occurred", "world_event"]
+__all__ = ["WorldFunction", "world_event"]
 
 WorldFunction = Callable[[SideState, Side, Mapping[str, Any]], None]
 

@@ -38,7 +38,7 @@ from duologue.turn_agents.turn import MessageTurn, TaskInfo, TurnAgent, agent_fo
 
 logger = logging.getLogger(__name__)
 
-_MS_PER_WORD = 350
+_MS_PER_WORD = 350  # about 170 words a minute, an even pace of speech
 _SILENCE_MS = 4000
 """Nominal media time: how long a word of a reply takes, and how long a missing reply is waited for."""
 

@@ -14,8 +14,8 @@ import aiohttp
 from duologue.clock import Clock
 from duologue.errors import ConfigError, TurnAgentError, TurnAgentUnavailable
 
-_POLL_S = 1.0
-_SHOWN = 300
+_POLL_S = 1.0  # agents load for seconds to minutes
+_SHOWN = 300  # characters of an answer in a message
 
 
 @dataclass(frozen=True, slots=True)

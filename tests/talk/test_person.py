@@ -20,8 +20,9 @@ from duologue.records.event import (
     ToolReturned,
 )
 from duologue.records.outcome import StopReason
-from duologue.talk.person import Person
-from duologue.talk.phone_line import PhoneLine
+from duologue.talk.person import CALLER_GOODBYE, Person, Phase
+from duologue.talk.phone_line import LEAD_TICKS, PhoneLine
+from duologue.talk.sound_queue import SILENCE
 from duologue.testing.scripted_bot import BotScript, exit_push
 from tests.talk.stage import at, call_with_person, connected_line, shop_desk
 
@@ -111,3 +112,86 @@ async def test_browser_that_never_comes_is_an_error() -> None:
 def test_tools_wait_for_the_call() -> None:
     with pytest.raises(ValueError, match="during the call only"):
         Person(Side.USER, connected_line()).press("pay_bill", {})
+
+
+async def grant(person: Person) -> bytes:
+    reply = await (await person.start_grant(bytes(2 * TICK_SAMPLES)))
+    return reply.audio.pcm
+
+
+async def in_phase(phase: Phase, line: PhoneLine | None = None) -> Person:
+    """A person who got there by what happens in a call."""
+    person = Person(Side.USER, line or connected_line())
+    if phase not in (Phase.WAITING, Phase.CLOSED):
+        await grant(person)
+    if phase in (Phase.HANGING_UP, Phase.HUNG_UP):
+        person.hang_up()
+    if phase is Phase.HUNG_UP:
+        await grant(person)
+    if phase is Phase.CLOSED:
+        await person.close()
+    assert person.phase is phase
+    return person
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Phase.WAITING, Phase.TALKING),
+        (Phase.TALKING, Phase.TALKING),
+        (Phase.HANGING_UP, Phase.HUNG_UP),
+        (Phase.HUNG_UP, Phase.HUNG_UP),
+    ],
+)
+async def test_grant_begins_the_call_and_carries_out_hanging_up(before: Phase, after: Phase) -> None:
+    person = await in_phase(before)
+    await grant(person)
+    assert person.phase is after
+
+
+@pytest.mark.parametrize("before", [Phase.WAITING, Phase.TALKING, Phase.HANGING_UP, Phase.HUNG_UP])
+async def test_person_may_hang_up_at_any_time_and_again(before: Phase) -> None:
+    person = await in_phase(before)
+    person.hang_up()
+    assert person.phase is Phase.HANGING_UP
+    reply = await (await person.start_grant(SILENCE))
+    assert [item.data for item in reply.inbound if isinstance(item, RtviMessage)] == [
+        {"text": f"<exit>{CALLER_GOODBYE}</exit>"}
+    ]
+    assert person.phase is Phase.HUNG_UP
+
+
+@pytest.mark.parametrize("before", list(Phase))
+async def test_call_lets_a_person_go_for_good(before: Phase) -> None:
+    person = await in_phase(before)
+    person.abort()
+    person.hang_up()
+    assert person.phase is Phase.CLOSED and not person.is_usable
+    with pytest.raises(BotUnavailable, match="is gone"):
+        await grant(person)
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase is not Phase.TALKING])
+async def test_tools_are_used_while_talking_only(phase: Phase) -> None:
+    person = await in_phase(phase)
+    with pytest.raises(ValueError, match="during the call only"):
+        person.press("pay_bill", {})
+    talking = await in_phase(Phase.TALKING)
+    assert talking.press("pay_bill", {}) == "press-1"
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_heard"), [(Phase.TALKING, True), (Phase.HANGING_UP, False), (Phase.HUNG_UP, False)]
+)
+async def test_microphone_is_off_from_hanging_up_on(phase: Phase, is_heard: bool) -> None:
+    person = await in_phase(phase, line := connected_line())
+    for _ in range(LEAD_TICKS):
+        line.microphone.put(LOUD)
+    assert (await grant(person) == LOUD) is is_heard
+
+
+async def test_what_was_said_before_the_call_is_not_heard_in_it() -> None:
+    person = Person(Side.USER, line := connected_line())
+    for _ in range(LEAD_TICKS):
+        line.microphone.put(LOUD)
+    assert await grant(person) == SILENCE

@@ -168,5 +168,5 @@ def test_a_call_is_the_same_under_any_hash_seed_time_zone_and_locale() -> None:
 def test_line_that_changes_sound_is_refused() -> None:
     line = LineConditions.model_validate({"name": "street", "both": {"delay_ms": 100}})
     scenario = scenarios("guide")[0].model_copy(update={"line": line})
-    with pytest.raises(ScenarioError, match="the line 'street' changes sound, and the text channel has none; play"):
+    with pytest.raises(ScenarioError, match="the line 'street' changes sound, and a call in text has none; play"):
         run_text_call(scenario, "reference")

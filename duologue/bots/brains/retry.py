@@ -8,11 +8,11 @@ from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
 from duologue.errors import DuologueError
 
-_FIRST_WAIT_S = 0.5
-_MAX_WAIT_S = 20.0
-_TOO_MANY_REQUESTS = 429
-_SERVER_ERRORS = 500
-_MAX_DETAIL = 300
+_FIRST_WAIT_S = 0.5  # doubles with each try; endpoints that want more say so in Retry-After
+_MAX_WAIT_S = 20.0  # who asks for more is not waited for: a caller would have given up
+_TOO_MANY_REQUESTS = 429  # RFC 6585
+_SERVER_ERRORS = 500  # RFC 9110: from here on the server is at fault, and another try may do
+_MAX_DETAIL = 300  # characters of an endpoint's words that a message shows
 
 
 class ModelError(DuologueError):

@@ -24,7 +24,7 @@ LONG_NUMBER_DIGITS = 7
 _LABEL_REACH = 40
 """How many characters ahead of a code its label may stand."""
 
-_NAME_SCORE = 75.0
+_NAME_SCORE = 75.0  # of 100: Smith and Smyth are the same name, Smith and Jones are not
 _CORRECTION = re.compile(r"\b(sorry|correction|i mean|rather|actually|wait|no)\b", re.IGNORECASE)
 _NAME_CLAIM = re.compile(
     r"\bmy (?:full |first |last )?name(?: is|'s|’s) (?P<name>[^.,;!?—]+)"

@@ -26,7 +26,7 @@ from duologue.toolkit.vocabulary import Vocabulary, vocabulary_of
 _COMMON_SHARE = 0.2
 """A word of more than this share of the caller's tools tells none of them (but of three at least)."""
 
-_STEM = 6
+_STEM = 6  # letters in which the forms of a word agree: toggle, toggles, toggled
 _STOP_WORDS = """
 a about again all also am an and any app are as ask asked at be because been being best but by call called calling
 can check could currently did do does done else first for from get give go going had has have hello help her here

@@ -19,11 +19,11 @@ from duologue.scoring.judge.prompt import JUDGE_VERSION, JudgePrompt
 from duologue.scoring.judge.settings import JudgeSettings
 
 REDACTED = "<redacted>"
-MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_BODY_BYTES = 8 * 1024 * 1024  # a verdict has some kilobytes; more is a mistake and would fill the memory
 _RETRIED = frozenset({408, 409, 425, 429})
-_FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 30.0
-_SHOWN_CHARS = 300
+_FIRST_PAUSE_S = 1.0  # doubles with each try
+_LONGEST_PAUSE_S = 30.0  # endpoints name minutes at times; a batch goes on sooner by trying
+_SHOWN_CHARS = 300  # of an endpoint's words in a message
 
 T = TypeVar("T")
 

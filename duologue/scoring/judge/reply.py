@@ -15,7 +15,7 @@ VERDICTS, INDEX, PASSED = "nl_assertion_verdicts", "index", "passed"
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
-_MAX_CHARS = 1_000_000
+_MAX_CHARS = 1_000_000  # longer text is not searched: reading it takes time that grows faster than its length
 _MAX_STARTS = 1000
 """How many opening braces of a long text are tried as the start of an object."""
 
