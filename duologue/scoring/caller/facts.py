@@ -143,7 +143,10 @@ def _name_words(name: str) -> list[str]:
 
 def _wrong_places(text: str, fact: CallerFact) -> Iterator[str]:
     told = (fact.value, *fact.also)
+    said = text.casefold()
     for country in COUNTRIES:
+        if country.casefold() not in said:
+            continue
         pattern = rf"{_THERE}(?:in|visiting|around) (?:the )?{re.escape(country)}\b"
         if any(same_country(country, name) for name in told):
             continue
