@@ -62,9 +62,9 @@ class Call:
         clones: Clones | None = None,
     ) -> None:
         self._folder = folder
-        self._caller = build_caller(scenario, clips or {}, settings, trace.header.epoch)
         held = peers or {}
         parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
+        self._caller = build_caller(scenario, clips or {}, settings, trace.header.epoch, parties)
         self._clones = clones or Clones()
         self._attempt = CallContext(scenario, settings, trace.header.epoch, trace, clock, parties, plan, self._clones)
         self._shadows: Reconciler | None = None

@@ -13,7 +13,7 @@ from duologue.bridge.bot_events import action_data
 from duologue.bridge.call_recording import CallRecording
 from duologue.bridge.caller import Caller, as_heard
 from duologue.bridge.connection import Inbound, TickReply
-from duologue.bridge.exit_drain import BotActivity, CallEnd
+from duologue.bridge.exit_drain import CallEnd
 from duologue.bridge.foreign_tools import ForeignTools, ToolRequest, parse_tool_call
 from duologue.bridge.party import CallContext, Party
 from duologue.bridge.realtime import RealtimeConnection
@@ -40,8 +40,8 @@ from duologue.records.outcome import StopReason
 class Conversation:
     """Runs a prepared call to its end. Time exists only here: one pass of the loop is one tick.
 
-    ``line`` is between the sides: what one says is heard by the other once it has passed it. ``caller`` stands for the
-    user bot when no bot calls.
+    ``line`` is between the sides: what one says is heard by the other once it has passed it. ``caller`` is
+    whoever calls.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Conversation:
         shadows: Reconciler,
         line: Line,
         recording: CallRecording,
-        caller: Caller | None = None,
+        caller: Caller,
     ) -> None:
         self._attempt = attempt
         self._sync = StateSync(attempt, shadows)
@@ -117,9 +117,8 @@ class Conversation:
         )
 
     def _decide(self) -> StopReason | None:
-        user = BotActivity() if self._caller is not None else self._attempt.party(Side.USER).activity
-        reason = self._end.decide(self.media_ms, self._agent.activity, user)
-        if reason is None and not self._is_ending and self._caller is not None and self._caller.has_hung_up:
+        reason = self._end.decide(self.media_ms, self._agent.activity, self._caller.activity)
+        if reason is None and not self._is_ending and self._caller.has_hung_up:
             return StopReason.CALLER_DONE
         return reason
 
@@ -128,9 +127,7 @@ class Conversation:
         return self._end.exit_at_ms is not None
 
     def _caller_sound(self) -> bytes:
-        """Return what the user says in this tick; a caller that no bot holds goes by what has come to it."""
-        if self._caller is None:
-            return self._attempt.party(Side.USER).said
+        """Return what the caller says in this tick, to which all has come that the line brought it so far."""
         while self._words and self._words[0][0] <= self.media_ms:
             self._caller.hear(self._words.popleft()[1])
         agent = as_heard(self._agent.activity, self._line.to_user)
@@ -242,7 +239,7 @@ class Conversation:
                 if not party.hosts_tools and isinstance(event, ToolCalled | ToolReturned):
                     continue  # Its calls are logged where they are run.
                 self._attempt.log.write(event)
-                if self._caller is not None and isinstance(event, SpokenText):
+                if party.side is Side.AGENT and isinstance(event, SpokenText):
                     self._words.append((self.media_ms + self._line.to_user.delay_ms, event.text))
                 if isinstance(event, ExitRequested):
                     self._hang_up(party)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from duologue.brains.reply import BrainReply
-from duologue.bridge.caller import Caller, build_caller
+from duologue.bridge.caller import Caller, build_player
 from duologue.bridge.clip import Clip
 from duologue.bridge.exit_drain import BotActivity
 from duologue.bridge.settings import CallSettings
@@ -102,5 +102,5 @@ def build_text_caller(scenario: Scenario, seed: str) -> TextCaller | None:
         RegistryError: the domain does not have the caller's machine.
     """
     settings = CallSettings(agent_url="", user_url="", max_duration_s=scenario.max_duration_s)
-    caller = build_caller(scenario, silent_clips(scenario), settings, seed)
+    caller = build_player(scenario, silent_clips(scenario), settings, seed)
     return TextCaller(scenario, caller) if caller is not None else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from duologue.bridge.caller import PlayedCaller, build_caller
+from duologue.bridge.caller import PlayedCaller, build_player
 from duologue.bridge.clip import Clip
 from duologue.bridge.exit_drain import BotActivity
 from duologue.bridge.settings import CallSettings
@@ -153,5 +153,5 @@ def test_machine_is_made_of_settings_lengths_and_seed(monkeypatch: pytest.Monkey
 
     kind = MachineCaller(machine="noted", clips={"a": ClipSource(text="A.")}, settings={"limit": 3})
     scenario = shop_scenario(caller=kind, has_user_state=False, user_needs_tools=False)
-    assert build_caller(scenario, {"a": Clip(LOUD * 3)}, CallSettings("", "", 3.0), "epoch-1") is not None
+    assert build_player(scenario, {"a": Clip(LOUD * 3)}, CallSettings("", "", 3.0), "epoch-1") is not None
     assert setups == [MachineSetup({"limit": 3}, {"a": 60}, "epoch-1")]
