@@ -52,6 +52,19 @@ def test_only_the_clocks_read_time() -> None:
     assert readers <= {"duologue/clock.py", "duologue/bots/media_clock.py"}
 
 
+def test_what_runs_calls_loads_no_bots_and_leaves_time_alone() -> None:
+    """Importing ``duologue.bots`` makes the module ``time`` answer with session time inside a session."""
+    code = (
+        "import sys, time\n"
+        "clocks = [time.time, time.monotonic, time.perf_counter]\n"
+        "import duologue.brains.brain, duologue.cli.evaluate, duologue.cli.text, duologue.runner.conduct\n"
+        "assert clocks == [time.time, time.monotonic, time.perf_counter]\n"
+        "print([name for name in sys.modules if name.startswith(('duologue.bots', 'duologue.testing'))])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
+
+
 def test_only_sessions_sleep_on_the_loop() -> None:
     """In a bot's session the loop's time is media time; everybody else waits on a Clock."""
     sleepers = {path for path, tree in modules() for name in calls(tree) if name == "asyncio.sleep"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from duologue.audio.line import Line
-from duologue.bridge.call_recording import RECORDING_NAME, CallRecording
+from duologue.bridge.call_recording import CallRecording
 from duologue.bridge.caller import build_caller
 from duologue.bridge.clip import Clip
 from duologue.bridge.conversation import Conversation
@@ -28,7 +28,7 @@ from duologue.toolkit.resources import Clones
 from duologue.toolkit.state_events import final_state
 from duologue.trace.call_trace import CallTrace
 
-__all__ = ["Call", "CallSettings", "PlanPayload", "RECORDING_NAME"]
+__all__ = ["Call", "CallSettings", "PlanPayload"]
 
 _CLOSE_TIMEOUT_S = 3.0
 """Seconds of real time that a bot has to answer the closing handshake, which takes milliseconds, before it is cut."""

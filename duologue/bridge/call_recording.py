@@ -8,9 +8,7 @@ from pathlib import Path
 from duologue.audio.recording import RecordingWriter
 from duologue.records.action import Side
 from duologue.records.event import RecordingWritten
-
-RECORDING_NAME = "conversation_log.wav"
-SAID_NAME = "said_log.wav"
+from duologue.records.run_layout import RECORDING, SAID_RECORDING
 
 
 class CallRecording:
@@ -20,8 +18,8 @@ class CallRecording:
     """
 
     def __init__(self, folder: Path, sample_rate_hz: int, *, keeps_said: bool) -> None:
-        self._heard = RecordingWriter(folder / RECORDING_NAME, sample_rate_hz)
-        self._said = RecordingWriter(folder / SAID_NAME, sample_rate_hz) if keeps_said else None
+        self._heard = RecordingWriter(folder / RECORDING, sample_rate_hz)
+        self._said = RecordingWriter(folder / SAID_RECORDING, sample_rate_hz) if keeps_said else None
 
     def append(self, said: Mapping[Side, bytes], heard: Mapping[Side, bytes]) -> None:
         """Add what the sides said, and what they heard, in the same stretch of time."""

@@ -19,9 +19,10 @@ from duologue.clock import SystemClock
 from duologue.errors import DuologueError
 from duologue.records.agreement import AgreementReport, BinaryAgreement
 from duologue.records.judge import JudgeResult
+from duologue.records.run_layout import JUDGE_AGREEMENT, JUDGE_RESULT, TRACE, judge_replies
 from duologue.reports.files import write_json
 from duologue.reports.run_files import scenario_folders
-from duologue.runner.judging import JUDGE_RESULT, ask_about, load_judge_result, readable_trace
+from duologue.runner.judging import ask_about, load_judge_result, readable_trace
 from duologue.scoring.judge.agreement import JudgedTwice, compare_judges
 from duologue.scoring.judge.client import Judge, build_judge
 
@@ -29,7 +30,6 @@ EXIT_DONE = 0  # as documented in docs/cli.md
 EXIT_USAGE = 1  # nothing was compared
 EXIT_SKIPPED = 3  # something could not be compared
 
-AGREEMENT = "judge_agreement.json"
 _SHOWN_DIFFERENCES = 20  # as many as a terminal shows at once; the file has them all
 
 
@@ -56,15 +56,15 @@ def run_agreement(argv: Sequence[str]) -> int:
     run_dir: Path = args.run_dir
     folders = scenario_folders(run_dir) if run_dir.is_dir() else []
     if not folders:
-        _say(errors, f"error: {run_dir} is not a run directory: it has no folder with a trace.jsonl")
+        _say(errors, f"error: {run_dir} is not a run directory: it has no folder with a {TRACE}")
         return EXIT_USAGE
     if len(args.judge) != 2:
         parser.error("give --judge twice")
     sources = [_source(args, text) for text in args.judge]
     attempts = [_judged(folder, sources, errors) for folder in folders]
     report = compare_judges(sources[0].label, sources[1].label, attempts)
-    write_json(run_dir / AGREEMENT, report.model_dump(mode="json"))
-    _show(console, report, run_dir / AGREEMENT)
+    write_json(run_dir / JUDGE_AGREEMENT, report.model_dump(mode="json"))
+    _show(console, report, run_dir / JUDGE_AGREEMENT)
     if not report.attempts.items:
         _say(errors, "error: no attempt was decided by both judges")
         return EXIT_USAGE
@@ -107,7 +107,7 @@ def _source(args: argparse.Namespace, text: str) -> _Source:
 def stored_name(model: str, url: str) -> str:
     """Return the file name for replies of a judge: readable, and different for every model and address."""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "-", model).strip(".-")[:60]
-    return f"judge_result.{readable}-{hashlib.sha256(f'{model}@{url}'.encode()).hexdigest()[:8]}.json"
+    return judge_replies(f"{readable}-{hashlib.sha256(f'{model}@{url}'.encode()).hexdigest()[:8]}")
 
 
 def _judged(folder: Path, sources: Sequence[_Source], errors: Console) -> JudgedTwice:

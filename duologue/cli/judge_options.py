@@ -12,11 +12,11 @@ from typing import Any
 
 from duologue.cli.option_values import number, whole
 from duologue.errors import ConfigError
+from duologue.records.run_layout import JUDGE_CACHE
 from duologue.runner.settings import RunSettings
 from duologue.scoring.judge.settings import Compaction, JudgeSettings
 
 DEFAULT_MODEL = "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
-CACHE_FOLDER = "judge_cache"
 CEREBRAS_URL = "https://api.cerebras.ai/v1"
 CEREBRAS_MODEL = "gpt-oss-120b"
 
@@ -73,7 +73,7 @@ def add_judge_flags(
         help="characters of any other text (%(default)s)",
     )
     group.add_argument(
-        "--judge-cache", type=Path, metavar="DIR", help=f"valid replies are kept here ({CACHE_FOLDER} beside the runs)"
+        "--judge-cache", type=Path, metavar="DIR", help=f"valid replies are kept here ({JUDGE_CACHE} beside the runs)"
     )
     group.add_argument("--judge-no-cache", action="store_true", help="ask again, and keep nothing")
 
@@ -138,7 +138,7 @@ def judge_cache_folder(args: argparse.Namespace, runs: Path) -> Path | None:
     if args.judge_no_cache:
         return None
     chosen: Path | None = args.judge_cache
-    return chosen if chosen is not None else runs / CACHE_FOLDER
+    return chosen if chosen is not None else runs / JUDGE_CACHE
 
 
 def judge_spec(text: str) -> str:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from loguru import logger as loguru_logger
 
+from duologue.records.run_layout import EVALUATION_LOG
 from duologue.runner.scenario_log import LOG_FORMAT, FieldFormatter
-
-EVALUATION_LOG = "evaluation_log.txt"
 
 
 def quiet_libraries() -> None:

@@ -26,6 +26,7 @@ from duologue.cli.suite_options import (
     given_resources,
 )
 from duologue.records.outcome import Cause
+from duologue.records.run_layout import RUNS
 from duologue.runner.build import compat_modes, domain_flags
 from duologue.runner.lines import load_lines
 from duologue.runner.settings import LaunchSettings, RunSettings, Selection
@@ -265,7 +266,7 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument(
-        "--output-dir", type=Path, default=Path("./eval_results"), metavar="DIR", help="parent of runs (%(default)s)"
+        "--output-dir", type=Path, default=Path(RUNS), metavar="DIR", help="parent of runs (%(default)s)"
     )
     group.add_argument("--quiet", action="store_true", help="only the final table and the paths")
     group.add_argument("-v", "--verbose", action="count", default=0, help="utterances and tools in plain output")

@@ -19,11 +19,10 @@ from duologue.records.action import Side
 from duologue.records.event import Event, ToolCalled
 from duologue.records.outcome import OutcomeKind
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import ALL_SUMMARY, RECORDING
 from duologue.records.scenario import Scenario
 from duologue.records.shown import one_line, printable
 
-RECORDING = "conversation_log.wav"
-SUMMARY = "all_summary.txt"
 PLAIN_WIDTH = 160  # columns of a table in a file or a pipe, which nothing wraps
 _WIDE = 120
 """Columns from which on the table has room for reasons; in less they stand below it."""
@@ -208,7 +207,7 @@ def print_final(console: Console, run_dir: Path, results: Sequence[ScenarioResul
     is_wide = console.width >= _WIDE
     console.print(results_table(results, with_reasons=is_wide and bool(explained)))
     lines = [] if is_wide else [f"{attempt_name(result)}: {one_line(result.outcome.detail)}" for result in explained]
-    lines += [str(score), f"run directory: {run_dir}", f"summary: {run_dir / SUMMARY}"]
+    lines += [str(score), f"run directory: {run_dir}", f"summary: {run_dir / ALL_SUMMARY}"]
     recordings = [folder / RECORDING for folder in folders if (folder / RECORDING).is_file()]
     if len(recordings) <= _SHOWN_RECORDINGS:
         lines += [f"recording: {path}" for path in recordings]

@@ -13,6 +13,7 @@ from duologue.cli.judge_options import add_judge_flags, judge_cache_folder, judg
 from duologue.clock import SystemClock
 from duologue.errors import DuologueError
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import TRACE
 from duologue.records.shown import printable
 from duologue.reports.run_files import load_result, scenario_folders
 from duologue.reports.summary import render_rates
@@ -42,7 +43,7 @@ def run_rescore(argv: Sequence[str]) -> int:
     run_dir: Path = args.run_dir
     folders = scenario_folders(run_dir) if run_dir.is_dir() else []
     if not folders:
-        _say(errors, f"error: {run_dir} is not a run directory: it has no folder with a trace.jsonl")
+        _say(errors, f"error: {run_dir} is not a run directory: it has no folder with a {TRACE}")
         return EXIT_USAGE
     judge = _judge(args, parser)
     compat = _compat(args.compat)

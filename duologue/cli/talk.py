@@ -21,6 +21,7 @@ from duologue.clock import SystemClock
 from duologue.errors import ConfigError
 from duologue.records.action import Side
 from duologue.records.outcome import OutcomeKind
+from duologue.records.run_layout import RUNS
 from duologue.records.scenario import Scenario
 from duologue.runner.batch import Batch
 from duologue.runner.build import apply_run_settings, build_scenarios, check_scenarios
@@ -79,7 +80,7 @@ def build_talk_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--line", metavar="YAML", help="what happens to the sound between you and the bot, or clean")
     parser.add_argument(
-        "--output-dir", type=Path, default=Path("./eval_results"), metavar="DIR", help="parent of runs (%(default)s)"
+        "--output-dir", type=Path, default=Path(RUNS), metavar="DIR", help="parent of runs (%(default)s)"
     )
     return parser
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from duologue.protocol.strict_json import parse_json
+from duologue.records import run_layout as layout
 from duologue.records.action import Side
 from duologue.records.event import BotMessage, ContextPulled, SummaryPulled
 from duologue.records.result import ScenarioResult
@@ -16,31 +17,26 @@ from duologue.reports.metrics import metrics
 from duologue.reports.seglst import seglst
 from duologue.trace.reader import Trace
 
-RESULT = "result.json"
-"""Our own complete record of the scored attempt; aggregates are rebuilt from it."""
-
-METRICS = "metrics.json"
-
 
 def write_scenario_files(folder: Path, trace: Trace, result: ScenarioResult) -> None:
     """Write every file of a scenario folder, each atomically; ``result.json`` comes last.
 
     Files that this attempt has no content for are removed.
     """
-    write_json(folder / METRICS, metrics(result, folder))
-    write_json(folder / "final_agent_response.json", final_response(trace))
-    _write_or_remove(folder / "final_scenario_db_hash.txt", db_hash_lines(trace))
-    write_text(folder / "conversation_log.txt", conversation_log(trace, result))
-    write_json(folder / "conversation_log.seglst.json", seglst(result))
+    write_json(folder / layout.METRICS, metrics(result, folder))
+    write_json(folder / layout.FINAL_RESPONSE, final_response(trace))
+    _write_or_remove(folder / layout.DB_HASHES, db_hash_lines(trace))
+    write_text(folder / layout.CONVERSATION_LOG, conversation_log(trace, result))
+    write_json(folder / layout.SEGLST, seglst(result))
     for side in Side:
         context = _last(trace, side, ContextPulled)
-        path = folder / f"bot_logs_{side.value}" / "llm_context.json"
+        path = folder / layout.side_logs(side) / layout.LLM_CONTEXT
         if isinstance(context, ContextPulled):
             write_json(path, list(context.messages))
         else:
             remove(path)
-    _write_config(folder / "scenario_config", trace.header.scenario, result)
-    write_json(folder / RESULT, result.model_dump(mode="json"))
+    _write_config(folder / layout.SCENARIO_CONFIG, trace.header.scenario, result)
+    write_json(folder / layout.RESULT, result.model_dump(mode="json"))
 
 
 def final_response(trace: Trace) -> Any:
@@ -86,11 +82,11 @@ def _write_or_remove(path: Path, text: str) -> None:
 
 
 def _write_config(folder: Path, scenario: Scenario, result: ScenarioResult) -> None:
-    write_json(folder / "metadata.json", _metadata(scenario, result))
+    write_json(folder / layout.METADATA, _metadata(scenario, result))
     for side in Side:
-        write_text(folder / f"{side.value}_prompt.txt", scenario.side(side).prompt)
-        write_json(folder / f"{side.value}_tools.json", scenario.side(side).resources.tools)
-    reference = folder / "reference_answer.json"
+        write_text(folder / layout.side_prompt(side), scenario.side(side).prompt)
+        write_json(folder / layout.side_tools(side), scenario.side(side).resources.tools)
+    reference = folder / layout.REFERENCE_ANSWER
     if result.expected.actions:
         actions = [action.model_dump(mode="json", exclude_none=True) for action in result.expected.actions]
         write_json(reference, {"actions": actions})

@@ -15,13 +15,10 @@ from pydantic import ValidationError
 from duologue.errors import TraceError
 from duologue.records.aggregate import RunAggregate
 from duologue.records.result import ScenarioResult
-from duologue.reports.contract_files import RESULT
+from duologue.records.run_layout import ALL_LATENCIES, ALL_METRICS, ALL_SUMMARY, MOVED_ASIDE, RESULT, RESULTS, TRACE
 from duologue.reports.files import write_json, write_text
 from duologue.reports.metrics import metrics
 from duologue.reports.summary import render_text
-
-TRACE = "trace.jsonl"
-_MOVED_ASIDE = ".killed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def scenario_folders(run_dir: Path) -> list[Path]:
         folder
         for folder in run_dir.iterdir()
         if folder.is_dir()
-        and _MOVED_ASIDE not in folder.name
+        and MOVED_ASIDE not in folder.name
         and ((folder / TRACE).exists() or (folder / RESULT).exists())
     )
 
@@ -86,10 +83,10 @@ def load_results(run_dir: Path) -> LoadedRun:
 
 def write_run_files(run_dir: Path, run: LoadedRun, aggregate: RunAggregate) -> None:
     """Write ``all_metrics.json``, ``all_latencies.csv``, ``all_summary.txt`` and ``results.json`` atomically."""
-    write_json(run_dir / "all_metrics.json", [metrics(item.result, item.folder) for item in run.stored])
-    write_text(run_dir / "all_latencies.csv", latencies_csv(run.results))
-    write_text(run_dir / "all_summary.txt", render_text(run.results, aggregate))
-    write_json(run_dir / "results.json", _results(run, aggregate))
+    write_json(run_dir / ALL_METRICS, [metrics(item.result, item.folder) for item in run.stored])
+    write_text(run_dir / ALL_LATENCIES, latencies_csv(run.results))
+    write_text(run_dir / ALL_SUMMARY, render_text(run.results, aggregate))
+    write_json(run_dir / RESULTS, _results(run, aggregate))
 
 
 def latencies_csv(results: Sequence[ScenarioResult]) -> str:

@@ -16,6 +16,7 @@ from duologue.provenance import collect_provenance
 from duologue.records.event import TraceHeader
 from duologue.records.outcome import Cause, Outcome, OutcomeKind
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import TRACE
 from duologue.records.scenario import Scenario
 from duologue.reports.contract_files import write_scenario_files
 from duologue.runner.judging import judge_folder
@@ -27,8 +28,6 @@ from duologue.scoring.judge.client import Judge
 from duologue.trace.call_trace import CallTrace
 from duologue.trace.reader import Trace, load_trace
 from duologue.trace.writer import TraceWriter
-
-TRACE = "trace.jsonl"
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from duologue.records.conditions import LineConditions
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import trial_folder
 from duologue.records.scenario import Scenario
 from duologue.runner.attempt import Attempt, AttemptRunner
-from duologue.runner.folders import folder_names, trial_folder
+from duologue.runner.folders import folder_names
 from duologue.runner.rescoring import rebuild_run_files
 
 logger = logging.getLogger(__name__)

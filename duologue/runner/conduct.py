@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from duologue.clock import Clock
 from duologue.records.action import Side
+from duologue.records.run_layout import SPEECH_CACHE
 from duologue.runner.attempt import AttemptRunner
 from duologue.runner.batch import Batch
 from duologue.runner.bot_calls import BotCalls
@@ -16,7 +17,7 @@ from duologue.runner.observer import RunObserver
 from duologue.runner.preflight import check_bots
 from duologue.runner.settings import AdapterSettings, RunSettings
 from duologue.runner.turn_calls import TurnCalls
-from duologue.runner.utterances import SPEECH_CACHE, build_speaker
+from duologue.runner.utterances import build_speaker
 from duologue.scoring.judge.client import Judge
 from duologue.speech.build import build_transcriber
 from duologue.speech.utterances import Speaker

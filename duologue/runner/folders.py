@@ -14,8 +14,8 @@ from typing import Any
 
 from duologue.errors import ConfigError, DuologueError
 from duologue.records.redaction import REDACTED, redact_url
+from duologue.records.run_layout import RUN_ARGS, run_name
 
-RUN_ARGS = "run_args.json"
 _MAX_NAME = 230  # file systems allow 255 bytes; the rest is for the number of the trial
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _SECRET = re.compile(r"(^|[-_])(token|key|secret|password)$", re.IGNORECASE)
@@ -27,12 +27,11 @@ def create_run_dir(output_dir: Path, started: datetime) -> Path:
     Raises:
         ConfigError: nothing can be written there.
     """
-    stem = f"eval_{started:%Y%m%d_%H%M%S}"
     number = 1
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
         while True:
-            run_dir = output_dir / (stem if number == 1 else f"{stem}_{number}")
+            run_dir = output_dir / run_name(started, number)
             number += 1
             with contextlib.suppress(FileExistsError):
                 run_dir.mkdir()
@@ -71,11 +70,6 @@ def folder_names(names: Sequence[str], lines: Sequence[str] = ()) -> list[str]:
         taken.add(folder.lower())
         folders.append(folder)
     return folders
-
-
-def trial_folder(folder: str, trial: int) -> str:
-    """Return the folder of a repetition: that of the scenario itself for trial 1."""
-    return folder if trial == 1 else f"{folder}__trial_{trial}"
 
 
 def redact_argv(argv: Sequence[str]) -> list[str]:

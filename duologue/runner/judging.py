@@ -13,6 +13,7 @@ from duologue.errors import TraceError
 from duologue.records.judge import JudgeResult
 from duologue.records.judgement import Judgement
 from duologue.records.record import Record
+from duologue.records.run_layout import JUDGE_RESULT, JUDGEMENT, TRACE
 from duologue.registry import load_domain
 from duologue.reports.files import write_json
 from duologue.scoring.checking import run_checks
@@ -22,14 +23,6 @@ from duologue.scoring.judge.client import Judge
 from duologue.scoring.judge.rounds import answer_rounds
 from duologue.toolkit.evidence import ScoringMode
 from duologue.trace.reader import Trace, load_trace
-
-JUDGE_RESULT = "judge_result.json"
-"""What a judge said of an attempt, beside its trace."""
-
-JUDGEMENT = "judgement.json"
-"""What a judge answered to the questions of checks."""
-
-TRACE = "trace.jsonl"
 
 R = TypeVar("R", bound=Record)
 

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from duologue.errors import BotUnavailable, ConfigError
 from duologue.records.action import Side
+from duologue.records.run_layout import BOT_LOGS, bot_log
 from duologue.registry import domain_roots
 from duologue.runner.settings import LaunchSettings
 
-BOT_LOGS = "bot_logs"
 LIFELINE = "DUOLOGUE_LIFELINE"
 """Set to ``stdin`` for a launched bot: end when standard input ends."""
 
@@ -204,7 +204,7 @@ async def launched_bots(
             raise ConfigError(f"--{side}-config {config}: no such file")
     logs = run_dir / BOT_LOGS
     logs.mkdir(exist_ok=True)
-    bots = {side: LaunchedBot(side, config, logs / f"{side}.log", token) for side, config in configs.items()}
+    bots = {side: LaunchedBot(side, config, logs / bot_log(side), token) for side, config in configs.items()}
     launched = LaunchedBots(bots, settings.ready_timeout_s)
     try:
         await launched.ensure_running()

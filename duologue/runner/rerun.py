@@ -11,6 +11,7 @@ from typing import Any
 from duologue.errors import ConfigError, TraceError
 from duologue.records.conditions import LineConditions
 from duologue.records.outcome import Cause, OutcomeKind
+from duologue.records.run_layout import RESULT
 from duologue.records.scenario import Scenario
 from duologue.reports.run_files import StoredResult, load_results
 
@@ -64,7 +65,7 @@ def load_rerun(run_dir: Path, causes: Sequence[Cause] = ()) -> Rerun:
     if run.problems:
         raise TraceError(f"--rerun {run_dir}: not every attempt can be read:\n" + "\n".join(run.problems))
     if not run.stored:
-        raise TraceError(f"--rerun {run_dir} is not a run directory: it has no folder with a result.json")
+        raise TraceError(f"--rerun {run_dir} is not a run directory: it has no folder with a {RESULT}")
     lost = [item for item in run.stored if item.result.outcome.kind is OutcomeKind.NOT_EVALUABLE]
     if not lost:
         raise ConfigError(f"--rerun {run_dir}: nothing to run again, each of {len(run.stored)} attempts was evaluable")

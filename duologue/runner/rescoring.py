@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from duologue.bridge.call_recording import RECORDING_NAME, SAID_NAME
 from duologue.errors import TraceError
 from duologue.records.event import RecordingWritten
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import JUDGE_RESULT, JUDGEMENT, RECORDING, SAID_RECORDING, TRACE
 from duologue.registry import load_domain
 from duologue.reports.contract_files import write_scenario_files
-from duologue.reports.run_files import TRACE, LoadedRun, load_results, write_run_files
-from duologue.runner.judging import JUDGE_RESULT, JUDGEMENT, load_judge_result, load_judgement
+from duologue.reports.run_files import LoadedRun, load_results, write_run_files
+from duologue.runner.judging import load_judge_result, load_judgement
 from duologue.scoring.aggregate import aggregate_results
 from duologue.scoring.score import score_trace
 from duologue.trace.reader import load_trace
@@ -29,7 +29,7 @@ def rescore_folder(folder: Path, compat: Sequence[str] | None = None) -> Scenari
     """
     trace = load_trace(folder / TRACE)
     load_domain(trace.header.scenario.domain)
-    recording, said = folder / RECORDING_NAME, folder / SAID_NAME
+    recording, said = folder / RECORDING, folder / SAID_RECORDING
     written = trace.last(RecordingWritten)
     for path, is_needed in ((recording, written is not None), (said, written is not None and written.said_path)):
         if is_needed and not path.is_file():

@@ -9,11 +9,11 @@ from typing import Any
 from duologue.errors import TraceError
 from duologue.records.action import Side
 from duologue.records.event import BotReady
+from duologue.records.run_layout import JUDGEMENT, RUN_ARGS, TRACE
 from duologue.registry import load_domain
 from duologue.reports.files import write_json, write_text
-from duologue.reports.run_files import TRACE, LoadedRun
-from duologue.runner.folders import RUN_ARGS
-from duologue.runner.judging import JUDGEMENT, load_judgement
+from duologue.reports.run_files import LoadedRun
+from duologue.runner.judging import load_judgement
 from duologue.runner.settings import ALL_SUITES
 from duologue.toolkit.run_report import RUN_REPORTS, RunContext
 from duologue.trace.reader import Trace, load_trace

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-BRIDGE_LOG = "bridge_log.txt"
+from duologue.records.run_layout import BRIDGE_LOG
+
 LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s%(fields)s"
 
 _running: ContextVar[str] = ContextVar("duologue_scenario", default="")

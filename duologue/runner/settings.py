@@ -11,6 +11,7 @@ from duologue.bridge.settings import BotProtocol, RealtimeSettings
 from duologue.records.action import Side
 from duologue.records.conditions import LineConditions
 from duologue.records.redaction import redact_url
+from duologue.records.run_layout import RUNS
 from duologue.scoring.judge.settings import JudgeSettings
 
 REFERENCE_MODE = "reference"
@@ -84,7 +85,7 @@ class RunSettings:
     agent_url: str = "ws://localhost:8765"
     user_url: str = "ws://localhost:8766"
     token: str | None = field(default=None, repr=False)
-    output_dir: Path = Path("eval_results")
+    output_dir: Path = Path(RUNS)
     duration_s: float | None = None
     pause_s: float = 0.0
     pace: Pace = "free"

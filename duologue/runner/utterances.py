@@ -16,9 +16,6 @@ from duologue.records.scenario import Scenario
 from duologue.speech.spoken import SpokenUtterances
 from duologue.speech.utterances import Speaker, utterance_audio
 
-SPEECH_CACHE = "speech_cache"
-"""Folder beside the runs in which spoken utterances are kept."""
-
 
 def load_clips(scenario: Scenario, speak: Speaker | None) -> dict[str, Clip]:
     """Return the sound of everything that a scenario's caller can play, by name; nothing when its caller is a bot.

@@ -27,6 +27,7 @@ from duologue.records.event import (
     TraceHeader,
 )
 from duologue.records.outcome import StopReason
+from duologue.records.run_layout import TRACE
 from duologue.records.scenario import Scenario
 from duologue.state.canonical import contract_hash
 from duologue.toolkit.dual_state import DualState
@@ -157,11 +158,11 @@ class TraceBuilder:
     def save(self, folder: Path) -> Path:
         """Write ``trace.jsonl`` into ``folder``, which is created, and return its path."""
         folder.mkdir(parents=True, exist_ok=True)
-        writer = TraceWriter(folder / "trace.jsonl", self.header)
+        writer = TraceWriter(folder / TRACE, self.header)
         for event in self.events:
             writer.write(event)
         writer.close()
-        return folder / "trace.jsonl"
+        return folder / TRACE
 
 
 def write_recording(

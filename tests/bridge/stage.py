@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from duologue.audio.recording import Tracks, read_recording
-from duologue.bridge.call import RECORDING_NAME, Call, CallSettings, PlanPayload
+from duologue.bridge.call import Call, CallSettings, PlanPayload
 from duologue.bridge.clip import Clip
 from duologue.clock import Clock, SystemClock
 from duologue.records.event import Event, Fault, TraceHeader
+from duologue.records.run_layout import RECORDING
 from duologue.records.scenario import Scenario
 from duologue.testing.scripted_bot import BotFaults, BotScript, ScriptedBot, ScriptedSession, exit_push
 from duologue.toolkit.resources import Clones
@@ -35,7 +36,7 @@ class Played:
 
     @property
     def tracks(self) -> Tracks:
-        return read_recording(self.folder / RECORDING_NAME)
+        return read_recording(self.folder / RECORDING)
 
     @property
     def fault(self) -> Fault:

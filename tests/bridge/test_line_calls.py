@@ -10,7 +10,6 @@ import pytest
 from duologue.audio.line import Channel, Line
 from duologue.audio.pcm import samples_of
 from duologue.audio.recording import read_recording
-from duologue.bridge.call_recording import RECORDING_NAME, SAID_NAME
 from duologue.bridge.caller import as_heard
 from duologue.bridge.clip import Clip
 from duologue.bridge.exit_drain import BotActivity, CallEnd
@@ -20,6 +19,7 @@ from duologue.records import event as ev
 from duologue.records.caller import ClipSource, MachineCaller
 from duologue.records.conditions import ChannelConditions, LineConditions
 from duologue.records.outcome import StopReason
+from duologue.records.run_layout import RECORDING, SAID_RECORDING
 from duologue.records.scenario import Scenario, SideSpec
 from duologue.testing.scripted_bot import BotScript, exit_push, speaking
 from duologue.toolkit.caller_machine import (
@@ -74,7 +74,7 @@ def ended(played: Played) -> ev.CallEnded:
 
 async def test_every_bot_hears_what_the_line_makes_of_the_other(tmp_path: Path) -> None:
     played = await play(tmp_path, FAREWELL, USER, scenario=over(**STREET), epoch="e")
-    said, line = read_recording(tmp_path / SAID_NAME), Line(LineConditions.model_validate(STREET), "e")
+    said, line = read_recording(tmp_path / SAID_RECORDING), Line(LineConditions.model_validate(STREET), "e")
     frames = zip(said.agent_heard.reshape(-1, 320), said.user_heard.reshape(-1, 320), strict=True)
     expected = [(line.to_agent.carry(one.tobytes()), line.to_user.carry(other.tobytes())) for one, other in frames]
     assert played.agent is not None and played.user is not None
@@ -87,20 +87,20 @@ async def test_every_bot_hears_what_the_line_makes_of_the_other(tmp_path: Path) 
 async def test_what_was_said_is_kept_as_a_clean_call_records_it(tmp_path: Path) -> None:
     clean = await play(tmp_path / "clean", FAREWELL, USER)
     noisy = await play(tmp_path / "noisy", FAREWELL, USER, scenario=over(**STREET))
-    said = read_recording(noisy.folder / SAID_NAME)
+    said = read_recording(noisy.folder / SAID_RECORDING)
     shared = len(clean.tracks.user_heard)
     assert np.array_equal(said.user_heard[:shared], clean.tracks.user_heard)
     assert np.array_equal(said.agent_heard[:shared], clean.tracks.agent_heard)
     assert not said.user_heard[shared:].any()
     written = noisy.trace.last(ev.RecordingWritten)
     assert written is not None
-    assert (written.path, written.said_path) == (RECORDING_NAME, SAID_NAME)
+    assert (written.path, written.said_path) == (RECORDING, SAID_RECORDING)
     assert written.samples == len(said.user_heard) == ended(noisy).media_ms * 16
 
 
 async def test_clean_call_keeps_one_recording_and_stores_no_line(tmp_path: Path) -> None:
     played = await play(tmp_path, FAREWELL, USER)
-    assert files_in(tmp_path) == [RECORDING_NAME, "trace.jsonl"]
+    assert files_in(tmp_path) == [RECORDING, "trace.jsonl"]
     text = (tmp_path / "trace.jsonl").read_text(encoding="utf-8")
     assert "said_" not in text and '"line"' not in text
     assert played.trace.header.scenario.line.is_clean
@@ -112,10 +112,10 @@ async def test_equal_calls_over_a_bad_line_leave_equal_bytes(tmp_path: Path) -> 
     lines = [(run.folder / "trace.jsonl").read_text(encoding="utf-8").splitlines() for run in runs]
     one, two = ([line for line in each if '"wall_ms"' not in line] for each in lines)
     assert one == two
-    for name in (RECORDING_NAME, SAID_NAME):
+    for name in (RECORDING, SAID_RECORDING):
         assert (runs[0].folder / name).read_bytes() == (runs[1].folder / name).read_bytes()
-    assert (runs[0].folder / RECORDING_NAME).read_bytes() != (other.folder / RECORDING_NAME).read_bytes()
-    assert (runs[0].folder / SAID_NAME).read_bytes() == (other.folder / SAID_NAME).read_bytes()
+    assert (runs[0].folder / RECORDING).read_bytes() != (other.folder / RECORDING).read_bytes()
+    assert (runs[0].folder / SAID_RECORDING).read_bytes() == (other.folder / SAID_RECORDING).read_bytes()
 
 
 @pytest.mark.parametrize("delay_ms", [100, 1000])
@@ -149,7 +149,7 @@ async def test_bad_line_in_real_time_is_the_same_line(tmp_path: Path) -> None:
         protocol="realtime",
         realtime=RealtimeSettings(max_lag_ms=5000, max_late_share=1.0, jitter_ms=300),
     )
-    said, line = read_recording(tmp_path / SAID_NAME), Line(LineConditions.model_validate(STREET), "e")
+    said, line = read_recording(tmp_path / SAID_RECORDING), Line(LineConditions.model_validate(STREET), "e")
     carried = [line.to_user.carry(frame.tobytes()) for frame in said.user_heard.reshape(-1, 320)]
     assert said.user_heard.any()
     assert b"".join(carried) == played.tracks.user_heard.tobytes()
@@ -264,5 +264,5 @@ async def test_caller_that_hangs_up_is_heard_to_its_last_word(tmp_path: Path, li
     assert ended(far).media_ms == ended(direct).media_ms + 400
     for played in (direct, far):
         assert np.count_nonzero(played.tracks.agent_heard) == np.count_nonzero(samples_of(LOUD * 10))
-    said = read_recording(far.folder / SAID_NAME).agent_heard
+    said = read_recording(far.folder / SAID_RECORDING).agent_heard
     assert np.flatnonzero(far.tracks.agent_heard)[0] == np.flatnonzero(said)[0] + 400 * 16

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from duologue.bridge.call import RECORDING_NAME
 from duologue.bridge.realtime_pacing import Pacer
 from duologue.bridge.settings import RealtimeSettings
 from duologue.errors import LoopTooLate
 from duologue.records.event import CallEnded, LoopTimed
+from duologue.records.run_layout import RECORDING
 from duologue.testing.scripted_bot import BotScript, exit_push
 from tests.bridge.stage import play
 
@@ -98,7 +98,7 @@ async def test_a_call_in_lock_step_at_wall_pace_is_the_call_at_free_pace(tmp_pat
     user = BotScript(writes={10: [("pay_bill", {})]})
     free = await play(tmp_path / "free", agent, user)
     wall = await play(tmp_path / "wall", agent, user, pace="wall")
-    assert (wall.folder / RECORDING_NAME).read_bytes() == (free.folder / RECORDING_NAME).read_bytes()
+    assert (wall.folder / RECORDING).read_bytes() == (free.folder / RECORDING).read_bytes()
     ended = [played.trace.events[-1] for played in (free, wall)]
     assert ended[0] == ended[1]
     assert wall.trace.of(LoopTimed) == []

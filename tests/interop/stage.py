@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from duologue.audio.recording import Tracks, read_recording
-from duologue.bridge.call import RECORDING_NAME, Call, CallSettings
+from duologue.bridge.call import Call, CallSettings
 from duologue.bridge.clip import Clip
 from duologue.bridge.settings import RealtimeSettings
 from duologue.clock import SystemClock
 from duologue.records.event import Fault
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import RECORDING
 from duologue.records.scenario import Scenario
 from duologue.scoring.score import score_trace
 from duologue.testing.scripted_bot import BotScript, ScriptedBot
@@ -57,7 +58,7 @@ class Played:
 
     @property
     def tracks(self) -> Tracks:
-        return read_recording(self.folder / RECORDING_NAME)
+        return read_recording(self.folder / RECORDING)
 
     @property
     def result(self) -> ScenarioResult:

@@ -12,10 +12,11 @@ from duologue.errors import TraceError
 from duologue.records.action import Side
 from duologue.records.outcome import Cause, OutcomeKind
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import JUDGE_RESULT
 from duologue.records.scenario import Scenario, SignalName
 from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.build import build_scenarios
-from duologue.runner.judging import JUDGE_RESULT, load_judge_result
+from duologue.runner.judging import load_judge_result
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings, Selection
 from duologue.scoring.judge.client import build_judge

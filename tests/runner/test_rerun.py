@@ -8,9 +8,9 @@ from duologue.errors import ConfigError, TraceError
 from duologue.records.conditions import CLEAN
 from duologue.records.outcome import Cause, Outcome, OutcomeKind
 from duologue.records.result import ScenarioResult
+from duologue.records.run_layout import trial_folder
 from duologue.records.scenario import Scenario, SideSpec, SignalName
 from duologue.runner.batch import Batch
-from duologue.runner.folders import trial_folder
 from duologue.runner.rerun import check_profiles, load_rerun
 
 LOST = [("shop__b", 1, Cause.USER_SIM), ("shop__b", 3, Cause.SYNC), ("shop__c", 2, Cause.USER_SIM)]

@@ -1,10 +1,8 @@
 """Attempts against turn agents, from the sound of the caller to the verdict."""
 
-import importlib
 import io
 import json
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,8 +25,6 @@ from duologue.records.event import (
     UtterancePlayed,
 )
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
-from duologue.records.scenario import CatalogueOptions
-from duologue.registry import load_domain
 from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings
@@ -36,13 +32,10 @@ from duologue.runner.turn_calls import TurnCalls
 from duologue.speech.spoken import SpokenUtterances
 from duologue.speech.whisper import WhisperTranscriber
 from duologue.testing.agent_doubles import AgentAnswer, AgentDouble
-from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.trace.reader import load_trace
 from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
 from duologue.turn_agents.conversation import TurnSetup
 from duologue.turn_agents.turn import MessageTurn
-
-DOMAIN_ROOT = Path(__file__).parents[1] / "recorded_domain"
 
 BASE_TYPED = '''
 from duologue.turn_agents.turn import MessageTurn
@@ -59,20 +52,6 @@ class Agent:
             return MessageTurn("assistant", "", tool_calls=[call])
         return MessageTurn(role="assistant", content="Done.")
 '''
-
-
-@pytest.fixture(scope="module")
-def errands():
-    """The scenarios of the recorded test domain by task id, loaded the way a user's own domain is."""
-    packages = [importlib.import_module(name) for name in ("scenarios", "tools", "sync")]
-    paths = [list(package.__path__) for package in packages]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DUOLOGUE_DOMAINS", str(DOMAIN_ROOT))
-        load_domain("errands")
-        scenarios = CATALOGUES.get("errands", RULES_NAME).load(CatalogueOptions())
-        yield {scenario.task_id: scenario for scenario in scenarios}
-    for package, before in zip(packages, paths, strict=True):
-        package.__path__[:] = before
 
 
 class Reads:

@@ -4,7 +4,6 @@ import pytest
 
 from duologue.audio.pcm import samples_of
 from duologue.audio.recording import read_recording
-from duologue.bridge.call import RECORDING_NAME
 from duologue.errors import BotUnavailable
 from duologue.protocol.messages import TICK_SAMPLES, RtviMessage
 from duologue.records.action import Side
@@ -20,6 +19,7 @@ from duologue.records.event import (
     ToolReturned,
 )
 from duologue.records.outcome import StopReason
+from duologue.records.run_layout import RECORDING
 from duologue.talk.person import CALLER_GOODBYE, Person, Phase
 from duologue.talk.phone_line import LEAD_TICKS, PhoneLine
 from duologue.talk.sound_queue import SILENCE
@@ -85,7 +85,7 @@ async def test_microphone_is_recorded_as_what_the_agent_heard(tmp_path: Path) ->
     desk = shop_desk(Side.USER, line)
     bot = BotScript(messages={50: [exit_push()]})
     await call_with_person(tmp_path, desk, bot, lambda _: line.microphone.put(LOUD))
-    heard = read_recording(tmp_path / RECORDING_NAME).agent_heard
+    heard = read_recording(tmp_path / RECORDING).agent_heard
     assert heard[-1] == samples_of(LOUD)[-1]
 
 
