@@ -52,7 +52,7 @@ class PlainProgress:
     def scenario_started(self, number: int, scenario: Scenario) -> None:
         """Print the scenario's name."""
         self._view = CallView()
-        self._label = f"[{number}/{self._total}] {scenario.name}"
+        self._label = f"[{number}/{self._total}] {_played(scenario)}"
         self._started_s = self._clock.monotonic()
         self._print(self._label)
 
@@ -117,7 +117,7 @@ class LiveProgress:
     def scenario_started(self, number: int, scenario: Scenario) -> None:
         """Begin a new panel."""
         self._view = CallView()
-        self._number, self._name = number, scenario.name
+        self._number, self._name = number, _played(scenario)
         self._started_s = self._clock.monotonic()
         self._refresh()
 
@@ -159,6 +159,11 @@ class LiveProgress:
         if view.fault:
             grid.add_row("fault", Text(view.fault, style="yellow"))
         return grid
+
+
+def _played(scenario: Scenario) -> str:
+    """Return a scenario's name, with its line unless that is clean."""
+    return scenario.name if scenario.line.is_clean else f"{scenario.name} (line {scenario.line.name})"
 
 
 def attempt_name(result: ScenarioResult) -> str:

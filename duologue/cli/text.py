@@ -31,6 +31,7 @@ from duologue.runner.run_reports import write_run_reports
 from duologue.runner.settings import RunSettings
 from duologue.runner.text_calls import TextCalls
 from duologue.scoring.score import score_trace
+from duologue.text.call import check_line
 from duologue.text.noise import CLEAN, MILD
 from duologue.toolkit.resource_life import started_resources
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
@@ -61,6 +62,8 @@ def run_text(argv: Sequence[str]) -> int:
     scenarios = CATALOGUES.get(args.domain, RULES_NAME).load(options)
     if not scenarios:
         raise ConfigError(f"--domain {args.domain}: no scenario to play")
+    for scenario in scenarios:
+        check_line(scenario)
     mutation = args.mutation if args.agent == WRONG else ""
     calls = TextCalls(args.agent, mutation, MILD if args.noise else CLEAN)
     tally = _Tally(args.agent, mutation)

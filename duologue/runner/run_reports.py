@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from duologue.errors import TraceError
 from duologue.records.action import Side
+from duologue.records.conditions import LineConditions
 from duologue.records.event import BotReady
 from duologue.records.run_layout import JUDGEMENT, RUN_ARGS, TRACE
 from duologue.registry import load_domain
 from duologue.reports.files import write_json, write_text
-from duologue.reports.run_files import LoadedRun
+from duologue.reports.run_files import LoadedRun, StoredResult
 from duologue.runner.judging import load_judgement
 from duologue.runner.settings import ALL_SUITES
 from duologue.toolkit.run_report import RUN_REPORTS, RunContext
@@ -22,7 +24,8 @@ from duologue.trace.reader import Trace, load_trace
 def write_run_reports(run_dir: Path, run: LoadedRun) -> dict[str, dict[str, Any]]:
     """Write the reports of every domain that has attempts in the run; return their summaries by report name.
 
-    Everything is read from the run directory, so that a stored run gives the same files again.
+    Everything is read from the run directory, so that a stored run gives the same files again. Attempts over another
+    line than the clean one have reports of their own, in a folder of the line: no domain has to know of lines.
 
     Raises:
         TraceError: a file of the run is damaged.
@@ -31,17 +34,27 @@ def write_run_reports(run_dir: Path, run: LoadedRun) -> dict[str, dict[str, Any]
     summaries: dict[str, dict[str, Any]] = {}
     for domain in sorted({result.domain for result in run.results}):
         load_domain(domain)
-        own = LoadedRun(tuple(item for item in run.stored if item.result.domain == domain), ())
+        own = [item for item in run.stored if item.result.domain == domain]
         for name, report in RUN_REPORTS.items(domain):
-            made = report.build(own.results, run_context(run_dir, own))
-            for file_name, content in made.files.items():
-                if isinstance(content, str):
-                    write_text(run_dir / file_name, content)
-                else:
-                    write_json(run_dir / file_name, content)
-            if made.summary:
-                summaries[name] = dict(made.summary)
+            for line, items in _by_line(own).items():
+                part = LoadedRun(tuple(items), ())
+                made = report.build(part.results, run_context(run_dir, part))
+                folder = run_dir if line.is_clean else run_dir / f"line_{line.name}"
+                for file_name, content in made.files.items():
+                    path = folder / file_name
+                    if isinstance(content, str):
+                        write_text(path, content)
+                    else:
+                        write_json(path, content)
+                if made.summary:
+                    summaries[name if line.is_clean else f"{name} over {line.name}"] = dict(made.summary)
     return summaries
+
+
+def _by_line(stored: Sequence[StoredResult]) -> dict[LineConditions, list[StoredResult]]:
+    """Return the attempts by the line that they were made over, the clean one first."""
+    lines = sorted({item.result.line for item in stored}, key=lambda line: (not line.is_clean, line.name, line.digest))
+    return {line: [item for item in stored if item.result.line == line] for line in lines}
 
 
 def run_context(run_dir: Path, run: LoadedRun) -> RunContext:

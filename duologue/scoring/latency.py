@@ -1,8 +1,9 @@
 """Response latency: from the end of the user's speech to the start of the agent's, on the recording.
 
 Both edges are those of :mod:`duologue.audio.edges` in media time, so neither the network nor a bot's own
-report of speaking enters. Only the agent's first turn after a user turn answers it. An answer that starts
-before the user has finished has no latency; it is counted as early.
+report of speaking enters. A delay of the line does: the agent's speech starts when it arrives at the caller. Only the
+agent's first turn after a user turn answers it. An answer that starts before the user has finished has no latency; it
+is counted as early.
 """
 
 from __future__ import annotations

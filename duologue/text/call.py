@@ -71,6 +71,19 @@ class TextSide:
         self.messages.append({"role": "user", "content": text})
 
 
+def check_line(scenario: Scenario) -> None:
+    """Refuse a scenario that no call without sound can play.
+
+    Raises:
+        ScenarioError: its line changes sound.
+    """
+    if not scenario.line.is_clean:
+        raise ScenarioError(
+            f"{scenario.name}: the line {scenario.line.name!r} changes sound, and a call in text has none; "
+            "play it as a spoken call, or leave out its line"
+        )
+
+
 class TextCall:
     """One conversation between two brains. Its time is that of words spoken at an even pace.
 
@@ -98,11 +111,7 @@ class TextCall:
         seed: int | str = 0,
         clones: Clones | None = None,
     ) -> None:
-        if not scenario.line.is_clean:
-            raise ScenarioError(
-                f"{scenario.name}: the line {scenario.line.name!r} changes sound, and a call in text has none; "
-                "play it as a spoken call, or leave out its line"
-            )
+        check_line(scenario)
         self.scenario = scenario
         self._clones = clones or Clones()
         self.dual = DualState.for_scenario(scenario, epoch=trace.header.epoch)

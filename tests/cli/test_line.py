@@ -42,7 +42,11 @@ def test_every_scenario_is_run_over_each_line_and_the_figures_are_given_for_each
     argv = ["--scenarios", SCENARIO, "--line", "clean", "--line", str(line), "--adapter", f"{__name__}:Refuses"]
     assert main([*argv, "--output-dir", str(out), "--quiet"]) == 0
     (run_dir,) = out.glob("eval_*")
-    assert {path.name for path in run_dir.iterdir() if path.is_dir()} == {SCENARIO, f"{SCENARIO}__line_street"}
+    assert {path.name for path in run_dir.iterdir() if path.is_dir()} == {
+        SCENARIO,
+        f"{SCENARIO}__line_street",
+        "line_street",
+    }
     results = json.loads((run_dir / "results.json").read_text(encoding="utf-8"))
     assert [outcome.get("line") for outcome in results["outcomes"]] == [None, "street"]
     assert {name: group["attempts"] for name, group in results["aggregates"]["lines"].items()} == {
@@ -53,6 +57,8 @@ def test_every_scenario_is_run_over_each_line_and_the_figures_are_given_for_each
     assert f"{SCENARIO} (line street)" in " ".join(capsys.readouterr().out.split())
     clean, street = (decode_audio(audio, 16_000) for audio in Refuses.heard)
     assert abs(clean).max() > 1.8 * abs(street).max()
+    reports = [*run_dir.glob("voiceagentbench_*.json"), *run_dir.glob("line_street/voiceagentbench_*.json")]
+    assert [len(json.loads(path.read_text(encoding="utf-8"))["tasks"]) for path in reports] == [1, 1]
     before = {path: path.read_bytes() for path in run_dir.rglob("*.json")}
     assert main(["rescore", str(run_dir)]) == 0
     assert {path: path.read_bytes() for path in before} == before

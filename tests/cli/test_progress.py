@@ -4,8 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from duologue.cli.progress import LiveProgress, PlainProgress, print_final, results_table
+from duologue.cli.progress import LiveProgress, PlainProgress, attempt_name, print_final, results_table
 from duologue.records.action import Side
+from duologue.records.conditions import LineConditions
 from duologue.records.event import BotSpeaking, SpokenText, ToolCalled
 from duologue.records.outcome import Cause, Outcome, OutcomeKind
 from duologue.records.result import ScenarioResult
@@ -72,6 +73,17 @@ def test_plain_output_has_one_line_at_the_start_and_one_at_the_end() -> None:
         "[1/2] shop__x",
         "[1/2] shop__x passed · 1 turns, 1:01 in 9 s · 1 of 1 passed",
     ]
+
+
+def test_line_is_named_beside_the_scenario_unless_it_is_clean() -> None:
+    street = LineConditions.model_validate({"name": "street", "both": {"delay_ms": 20}})
+    out = io.StringIO()
+    progress = PlainProgress(Console(file=out, width=160), FakeClock(), 0)
+    progress.run_started(Path("runs/eval_1"), 1)
+    progress.scenario_started(1, scenario().model_copy(update={"line": street}))
+    assert out.getvalue().splitlines()[1] == "[1/1] shop__x (line street)"
+    assert attempt_name(result().model_copy(update={"line": street, "attempt": 2})) == "shop__x (line street, trial 2)"
+    assert attempt_name(result()) == "shop__x"
 
 
 def test_verbose_output_adds_utterances_and_tools_as_they_are() -> None:

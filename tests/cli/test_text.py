@@ -1,10 +1,15 @@
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from duologue.cli.evaluate import main
+from duologue.records.conditions import LineConditions
+from duologue.records.scenario import CatalogueOptions
+from duologue.registry import load_domain
+from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.trace.reader import load_trace
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +35,20 @@ def test_scenarios_that_come_out_otherwise_are_named(
 def test_unknown_domain_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["text", "--domain", "nowhere"]) == 1
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_line_that_changes_sound_is_refused_before_any_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_domain("tau2_telecom")
+    catalogue = CATALOGUES.get("tau2_telecom", RULES_NAME)
+    first, second, *_ = catalogue.load(CatalogueOptions(split="small"))
+    far = second.model_copy(update={"line": LineConditions.model_validate({"name": "far", "both": {"delay_ms": 20}})})
+    changed = replace(catalogue, load=lambda options: [first, far])
+    monkeypatch.setattr(CATALOGUES, "get", lambda domain, name: changed)
+    assert main([*SMALL, "--output-dir", str(tmp_path)]) == 1
+    assert f"{far.name}: the line 'far' changes sound, and a call in text has none" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
 
 
 def test_run_directory_is_that_of_any_run_and_equal_seeds_give_equal_calls(

@@ -1,12 +1,13 @@
 """Lines from YAML files, and attempts over them."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from duologue.cli.options import OptionError, parse_options
 from duologue.errors import ConfigError
-from duologue.records.conditions import CLEAN, LineConditions
+from duologue.records.conditions import CLEAN, ChannelConditions, LineConditions
 from duologue.records.outcome import Cause, Outcome, OutcomeKind
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario, SideSpec, SignalName
@@ -46,6 +47,14 @@ def test_line_is_read_from_yaml(tmp_path: Path) -> None:
     line = load_line(written(tmp_path, STREET))
     assert line.to_agent == line.to_user
     assert line.model_dump()["to_agent"]["band"] == {"low_hz": 300.0, "high_hz": 3400.0}
+
+
+def test_line_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(name: .*?)```", page, re.DOTALL)
+    line = load_line(written(tmp_path, block))
+    assert all(value for value in line.to_user.model_dump().values())
+    assert set(line.to_user.model_dump()) == set(ChannelConditions.model_fields)
 
 
 @pytest.mark.parametrize(

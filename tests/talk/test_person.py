@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from duologue.audio.pcm import samples_of
@@ -7,6 +8,7 @@ from duologue.audio.recording import read_recording
 from duologue.errors import BotUnavailable
 from duologue.protocol.messages import TICK_SAMPLES, RtviMessage
 from duologue.records.action import Side
+from duologue.records.conditions import LineConditions
 from duologue.records.event import (
     ActionApplied,
     BotReady,
@@ -19,11 +21,12 @@ from duologue.records.event import (
     ToolReturned,
 )
 from duologue.records.outcome import StopReason
-from duologue.records.run_layout import RECORDING
+from duologue.records.run_layout import RECORDING, SAID_RECORDING
 from duologue.talk.person import CALLER_GOODBYE, Person, Phase
 from duologue.talk.phone_line import LEAD_TICKS, PhoneLine
 from duologue.talk.sound_queue import SILENCE
 from duologue.testing.scripted_bot import BotScript, exit_push
+from tests.bridge.counter_shop import shop_scenario
 from tests.talk.stage import at, call_with_person, connected_line, shop_desk
 
 LOUD = b"\x00\x20" * TICK_SAMPLES
@@ -87,6 +90,18 @@ async def test_microphone_is_recorded_as_what_the_agent_heard(tmp_path: Path) ->
     await call_with_person(tmp_path, desk, bot, lambda _: line.microphone.put(LOUD))
     heard = read_recording(tmp_path / RECORDING).agent_heard
     assert heard[-1] == samples_of(LOUD)[-1]
+
+
+async def test_person_speaks_and_listens_over_the_line(tmp_path: Path) -> None:
+    far = LineConditions.model_validate({"name": "far", "both": {"delay_ms": 200}})
+    phone = connected_line()
+    bot = BotScript(audio=lambda tick: LOUD if tick == 0 else None, messages={50: [exit_push()]})
+    desk = shop_desk(Side.USER, phone)
+    await call_with_person(tmp_path, desk, bot, lambda _: phone.microphone.put(LOUD), scenario=shop_scenario(line=far))
+    heard, said = (read_recording(tmp_path / name) for name in (RECORDING, SAID_RECORDING))
+    for of_heard, of_said in ((heard.agent_heard, said.agent_heard), (heard.user_heard, said.user_heard)):
+        assert np.flatnonzero(of_said).size
+        assert np.flatnonzero(of_heard)[0] == np.flatnonzero(of_said)[0] + 200 * 16
 
 
 async def test_words_of_a_person_are_those_that_the_other_side_heard(tmp_path: Path) -> None:
