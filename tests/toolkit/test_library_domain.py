@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from duologue.runner.bot_calls import BotCalls
 from duologue.runner.build import check_scenarios
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings
+from duologue.runner.text_calls import TextCalls
 from duologue.testing.scripted_bot import BotScript, ScriptedBot, exit_push
 from duologue.toolkit.resource_life import RunResources, started_resources
 from duologue.toolkit.results import ToolResult
@@ -203,6 +205,40 @@ async def test_service_that_was_started_by_hand_is_used_and_left_running(
     finally:
         await by_hand.communicate(b"")
     assert by_hand.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("agent", "passed", "kind"), [("reference", True, OutcomeKind.PASSED), ("do_nothing", False, OutcomeKind.FAILED)]
+)
+async def test_calls_without_sound_work_on_the_service_and_rescore_to_the_same(
+    tmp_path: Path, scenarios: dict[str, Scenario], agent: str, passed: bool, kind: OutcomeKind
+) -> None:
+    async with started_resources(scenarios.values()) as resources:
+        calls = TextCalls(agent, resources=resources)
+        done = await run_attempt(tmp_path / "a", scenarios["whales"], calls, RunSettings())
+    assert done.trace.of(Fault) == []
+    assert (done.result.outcome.kind, done.verdict) == (kind, passed), done.result.outcome.detail
+    assert (len(done.trace.of(DomainEvent)), done.reported["card_said"]) == ((1, True) if passed else (0, False))
+    assert done.held == {"initial": BEFORE, "final": RIGHT if passed else BEFORE}
+    assert done.again == done.result
+
+
+@pytest.mark.parametrize(
+    ("options", "passed", "failed"), [("", 2, 0), (" --agent do_nothing", 0, 2)], ids=["reference", "do_nothing"]
+)
+def test_commands_of_the_guide_do_what_it_says(options: str, passed: int, failed: int) -> None:
+    command = f"python run_evaluation.py text --domain lending{options}"
+    assert f"\n{command}\n" in GUIDE.read_text("utf-8")
+    done = subprocess.run(
+        [sys.executable, *command.split()[1:]],
+        env={**os.environ, "DUOLOGUE_DOMAINS": str(ROOT)},
+        cwd=GUIDE.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert f"{passed} passed, {failed} failed" in done.stdout, done.stderr
 
 
 def test_guide_shows_the_code_of_the_library_domain() -> None:
