@@ -65,7 +65,9 @@ class Desk(Resource):
     async def start(self) -> None:
         if not self._url:
             pipe = asyncio.subprocess.PIPE
-            self._process = await asyncio.create_subprocess_exec(sys.executable, SERVICE, stdin=pipe, stdout=pipe)
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, SERVICE, stdin=pipe, stdout=pipe, start_new_session=True
+            )
             assert self._process.stdout is not None
             self._url = (await self._process.stdout.readline()).decode().strip()
         self._session = aiohttp.ClientSession(self._url)
@@ -83,6 +85,7 @@ class Desk(Resource):
         if self._session is not None:
             await self._session.close()
         if self._process is not None:
+            assert self._process.stdin is not None
             self._process.stdin.close()
             await self._process.wait()
 
