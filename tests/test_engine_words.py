@@ -17,7 +17,7 @@ from duologue.toolkit.tool import TOOLS
 from duologue.toolkit.vocabulary import vocabulary_of
 
 ENGINE = Path(__file__).parents[1] / "duologue"
-OTHER_DOMAINS = [Path(__file__).parent / name for name in ("toy_domain", "recorded_domain")]
+OTHER_DOMAINS = [Path(__file__).parent / name for name in ("toy_domain", "recorded_domain", "library_domain")]
 READ = {".py", ".js", ".html", ".css", ".svg"}
 
 ENGINES_OWN = ("user sim", "noqa sim", "a vpn or a firewall")

@@ -1,4 +1,7 @@
+import importlib
 from pathlib import Path
+
+import pytest
 
 from duologue.provenance import collect_provenance, digest_files
 from duologue.runner.build import build_scenarios
@@ -29,6 +32,26 @@ def test_content_name_and_suffix_count(tmp_path: Path) -> None:
 
 def test_missing_place_is_empty(tmp_path: Path) -> None:
     assert digest_files([tmp_path / "none"], (".py",)) == digest_files([], (".py",))
+
+
+def test_folders_beside_the_tools_count_as_the_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("scenarios", "tools", "sync"):
+        package = importlib.import_module(place)
+        monkeypatch.setattr(package, "__path__", [*package.__path__])
+    monkeypatch.setenv("DUOLOGUE_DOMAINS", str(tmp_path))
+    (scenario,) = build_scenarios(Selection(prefix="tau2_telecom", limit=1))
+    found = []
+    for number, name in enumerate(("services/desk.py", "services/schema.sql", "rules/policy.yaml", "services/x.pyc")):
+        services = tmp_path / "tools" / f"shelf_{number}"
+        for path in (services / name, services / "services" / "same.py", services / "services" / "same.sql"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x", encoding="utf-8")
+        (services / name).write_text("changed", encoding="utf-8")
+        found.append(collect_provenance(scenario.model_copy(update={"domain": f"shelf_{number}"})))
+    code, data, rules, bytecode = found
+    assert code["code"] != bytecode["code"] and code["data"] == bytecode["data"]
+    assert data["code"] == bytecode["code"] and data["data"] != bytecode["data"]
+    assert rules["data"] not in (bytecode["data"], data["data"])
 
 
 def test_provenance_tells_two_scenarios_apart_and_shares_the_code() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,17 +11,20 @@ from typing import Any
 
 import pytest
 
-from duologue.errors import RegistryError, ResourceFailed
+from duologue.brains.reply import BrainCall, BrainReply
+from duologue.errors import RegistryError, ResourceFailed, TraceError
 from duologue.protocol.messages import RtviMessage
 from duologue.records import event as ev
 from duologue.records.action import ReferenceAction, Side
 from duologue.records.caller import FrozenUtterance, RecordedCaller
-from duologue.records.outcome import Cause, OutcomeKind
+from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.records.scenario import Resources, SideSpec, SignalName
+from duologue.registry import load_domain
 from duologue.runner.build import check_adapter, check_scenarios
 from duologue.scoring.evidence import collect_evidence
 from duologue.scoring.score import score_trace
 from duologue.testing.scripted_bot import BotScript, exit_push
+from duologue.text.call import play_text_call
 from duologue.toolkit import tool as tool_module
 from duologue.toolkit.dual_state import DualState, replay_reference
 from duologue.toolkit.evidence import ScoringMode
@@ -29,7 +33,10 @@ from duologue.toolkit.resources import MAX_SNAPSHOT_BYTES, Clones
 from duologue.toolkit.results import ToolResult
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME, Catalogue
 from duologue.toolkit.tool import ToolContext, check_home, find_tool, read_tool
-from tests.bridge.stage import play
+from duologue.trace.call_trace import CallTrace
+from duologue.trace.reader import Trace
+from duologue.trace.writer import TraceMemory
+from tests.bridge.stage import header, play
 from tests.toolkit.shelf import DB, DOMAIN, JOURNAL, Shelf, shelf_scenario
 
 SCENARIO = shelf_scenario()
@@ -72,7 +79,10 @@ def forwarding(name: str, arguments: dict[str, Any]) -> BotScript:
 async def in_a_call(name: str, arguments: dict[str, Any], folder: Path) -> Left:
     async with one_clone() as clones:
         played = await play(folder, forwarding(name, arguments), BotScript(), scenario=SCENARIO, clones=clones)
-    trace = played.trace
+    return left_in(played.trace)
+
+
+def left_in(trace: Trace) -> Left:
     assert trace.of(ev.Fault) == []
     (returned,) = trace.of(ev.ToolReturned)
     first, last = trace.of(ev.ResourceSnapshot)
@@ -83,7 +93,24 @@ async def in_a_call(name: str, arguments: dict[str, Any], folder: Path) -> Left:
     return Left(returned.result, trace.of(ev.ActionApplied), final.agent_db, last.data, messages)
 
 
-HOSTS = [on_host, in_a_call]
+class Calls:
+    """A brain that makes its calls, then falls silent."""
+
+    def __init__(self, *calls: BrainCall) -> None:
+        self._calls = calls
+
+    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+        calls, self._calls = self._calls, ()
+        return BrainReply("", calls)
+
+
+async def without_sound(name: str, arguments: dict[str, Any], _: Path) -> Left:
+    async with one_clone() as clones:
+        agent = Calls(BrainCall(name, arguments))
+        return left_in(await play_text_call(SCENARIO, agent, Calls(), clones=clones))
+
+
+HOSTS = [on_host, in_a_call, without_sound]
 BREAKING = [
     ("fall_over", {}, "tool_crashed"),
     ("say_no", {}, "tool_error"),
@@ -191,6 +218,49 @@ def test_async_tool_of_a_side_that_a_bot_runs_is_refused_with_the_remedy() -> No
     CATALOGUES.register(domain, RULES_NAME, Catalogue(load=lambda options: [], prefixes=(domain,)), owner=__name__)
     with pytest.raises(RegistryError, match=r"'look_around'.*tool_homes=\{Side.USER: ToolHome.HARNESS\}"):
         find_tool(domain, "look_around")
+
+
+def test_domain_that_leaves_an_async_tool_to_bots_does_not_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools" / "careless_cellar"
+    tools.mkdir(parents=True)
+    lines = (
+        "from duologue.records.action import Side",
+        "from duologue.toolkit.tool import read_tool",
+        "@read_tool('careless_cellar', Side.AGENT, 'Look.')",
+        "async def look_below(context): ...",
+    )
+    (tools / "__init__.py").write_text("\n".join(lines), encoding="utf-8")
+    scenarios = tmp_path / "scenarios" / "careless_cellar"
+    scenarios.mkdir(parents=True)
+    (scenarios / "__init__.py").write_text("", encoding="utf-8")
+    for place in ("scenarios", "tools", "sync"):
+        package = importlib.import_module(place)
+        monkeypatch.setattr(package, "__path__", [*package.__path__])
+    monkeypatch.setenv("DUOLOGUE_DOMAINS", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(RegistryError, match=r"'look_below' of domain 'careless_cellar' is async def"):
+            load_domain("careless_cellar")
+
+
+def test_snapshots_stand_in_the_trace_before_the_call_and_after_it_once_each() -> None:
+    trace = CallTrace(TraceMemory(header(SCENARIO)))
+    first = ev.ResourceSnapshot(name="shelf", moment="initial", digest="d", data=1)
+    last = first.model_copy(update={"moment": "final"})
+    for event, early in (
+        (ev.InitialState(agent_db=DB, user_db=None), first),
+        (first, last),
+        (ev.CallStarted(), first),
+        (ev.CallEnded(stop_reason=StopReason.EXIT, media_ms=0), last),
+        (last, first),
+        (ev.FinalState(agent_db=DB, user_db=None, agent_digest="d", user_digest=None), last),
+    ):
+        with pytest.raises(TraceError):
+            trace.write(early)
+        trace.write(event)
+    with pytest.raises(TraceError):
+        trace.write(last)
 
 
 def test_resource_that_the_domain_lacks_and_one_of_a_plain_tool_are_refused() -> None:

@@ -1,0 +1,1 @@
+from scenarios.lending import catalogue as catalogue
