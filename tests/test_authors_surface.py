@@ -9,7 +9,7 @@ import pytest
 from tests.authors_surface import STORED, public_modules, surface
 
 ROOT = Path(__file__).parents[1]
-DOMAIN_CODE = ("scenarios", "tools", "sync", "tests/toy_domain", "tests/recorded_domain")
+DOMAIN_CODE = ("scenarios", "tools", "sync", "tests/toy_domain", "tests/recorded_domain", "tests/library_domain")
 ADVICE = """\
 Domains of others break when a name goes or is called in another way. If that is meant, tell authors in CHANGELOG.md
 what to do, and store the surface with: python -m tests.authors_surface --store"""

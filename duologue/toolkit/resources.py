@@ -26,6 +26,16 @@ from duologue.records.scenario import Scenario
 from duologue.registry import Registry
 from duologue.state.canonical import canonical_text, digest
 
+__all__ = [
+    "CloneOrder",
+    "RESOURCES",
+    "Resource",
+    "ResourceClone",
+    "ResourceFactory",
+    "ResourceSetup",
+    "resource",
+]
+
 MAX_SNAPSHOT_BYTES = 1 << 20
 """How large a snapshot may be as canonical JSON: two of each clone stand in every trace."""
 
