@@ -10,11 +10,11 @@ from typing import Literal
 
 from duologue.audio.line import Line
 from duologue.bridge.call_recording import CallRecording
-from duologue.bridge.caller import build_caller
+from duologue.bridge.caller import build_player
 from duologue.bridge.clip import Clip
 from duologue.bridge.conversation import Conversation
 from duologue.bridge.ending import pull_both
-from duologue.bridge.party import CallContext, build_party
+from duologue.bridge.party import CallContext, HeldCaller, build_party
 from duologue.bridge.peer import Peer
 from duologue.bridge.preparation import connect_both, prepare
 from duologue.bridge.reconcile import Reconciler
@@ -64,7 +64,8 @@ class Call:
         self._folder = folder
         held = peers or {}
         parties = {side: build_party(side, scenario, settings, clock, held.get(side)) for side in scenario.bot_sides}
-        self._caller = build_caller(scenario, clips or {}, settings, trace.header.epoch, parties)
+        player = build_player(scenario, clips or {}, settings, trace.header.epoch)
+        self._caller = player or HeldCaller(parties[Side.USER])
         self._clones = clones or Clones()
         self._attempt = CallContext(scenario, settings, trace.header.epoch, trace, clock, parties, plan, self._clones)
         self._shadows: Reconciler | None = None

@@ -10,7 +10,6 @@ from typing import Protocol
 from duologue.audio.line import Channel
 from duologue.bridge.clip import SILENT_TICK, Clip
 from duologue.bridge.exit_drain import QUIET_BELOW_DBFS, BotActivity
-from duologue.bridge.party import Party
 from duologue.bridge.recording_machine import RecordingMachine
 from duologue.bridge.settings import CallSettings
 from duologue.protocol.messages import TICK_MS
@@ -58,27 +57,6 @@ class Caller(Protocol):
             may_start: False once the call is about to end, so that nothing further is said.
         """
         ...
-
-
-class HeldCaller:
-    """A bot or a person: it hears and hangs up by its own connection, and its sound is what came over that."""
-
-    has_hung_up = False
-
-    def __init__(self, party: Party) -> None:
-        self._party = party
-
-    @property
-    def activity(self) -> BotActivity:
-        """What its party has under way."""
-        return self._party.activity
-
-    def hear(self, text: str) -> None:
-        """Do nothing: it has ears of its own."""
-
-    def step(self, t_ms: int, agent: BotActivity, *, may_start: bool = True) -> tuple[bytes, list[Event]]:
-        """Return the party's latest tick of sound."""
-        return self._party.said, []
 
 
 class PlayedCaller:
@@ -248,22 +226,10 @@ def _is_occupied(agent: BotActivity) -> bool:
     return agent.is_busy or bool(agent.open_tools)
 
 
-def build_caller(
-    scenario: Scenario, clips: Mapping[str, Clip], settings: CallSettings, seed: str, parties: Mapping[Side, Party]
-) -> Caller:
-    """Return the caller of a call: one that plays clips, or the party that holds its side.
-
-    Raises:
-        ValueError: the clips are not those of the caller.
-        RegistryError: the domain does not have the caller's machine.
-    """
-    return build_player(scenario, clips, settings, seed) or HeldCaller(parties[Side.USER])
-
-
 def build_player(
     scenario: Scenario, clips: Mapping[str, Clip], settings: CallSettings, seed: str
 ) -> PlayedCaller | None:
-    """Return the caller that plays the clips of a scenario; None when somebody holds its side.
+    """Return the caller that plays the clips of a scenario; None when a bot or a person holds its side.
 
     Args:
         scenario: says who calls.

@@ -17,6 +17,7 @@ from duologue.bridge.settings import CallSettings, PlanPayload
 from duologue.clock import Clock
 from duologue.protocol.replies import BotAbout
 from duologue.records.action import Side
+from duologue.records.event import Event
 from duologue.records.scenario import Scenario
 from duologue.toolkit.resources import Clones
 from duologue.toolkit.rules import ToolHome, tool_home
@@ -46,6 +47,27 @@ class Party:
     def tick_timeout_s(self, settings: CallSettings) -> float:
         """Return the bound of one grant in wall time: the caller's, or the bot's own when that is longer."""
         return max(settings.tick_timeout_s, self.about.max_tick_s)
+
+
+class HeldCaller:
+    """A bot or a person: it hears and hangs up by its own connection, and its sound is what came over that."""
+
+    has_hung_up = False
+
+    def __init__(self, party: Party) -> None:
+        self._party = party
+
+    @property
+    def activity(self) -> BotActivity:
+        """What its party has under way."""
+        return self._party.activity
+
+    def hear(self, text: str) -> None:
+        """Do nothing: it has ears of its own."""
+
+    def step(self, t_ms: int, agent: BotActivity, *, may_start: bool = True) -> tuple[bytes, list[Event]]:
+        """Return the party's latest tick of sound."""
+        return self._party.said, []
 
 
 @dataclass(frozen=True, slots=True)
