@@ -17,37 +17,12 @@ from duologue.records.record import Record
 from duologue.records.scenario import Scenario
 
 __all__ = [
-    "ActionApplied",
-    "BotMessage",
-    "BotReady",
-    "BotSpeaking",
-    "CallEnded",
-    "CallStarted",
-    "ContextPulled",
-    "DeltaPushed",
-    "DomainEvent",
-    "Event",
-    "ExitRequested",
-    "Fault",
-    "FinalState",
-    "HeardText",
-    "InitialState",
-    "Interrupted",
-    "LoopTimed",
-    "Prepared",
-    "ProtocolNote",
-    "RecordingWritten",
-    "SpokenText",
-    "StateChecked",
-    "SummaryPulled",
-    "TokensUsed",
-    "ToolCalled",
-    "ToolReturned",
-    "TraceHeader",
-    "UserTurn",
-    "UtteranceAnswered",
-    "UtterancePlayed",
-]
+    "ActionApplied", "BotMessage", "BotReady", "BotSpeaking", "CallEnded", "CallStarted", "ContextPulled",
+    "DeltaPushed", "DomainEvent", "Event", "ExitRequested", "Fault", "FinalState", "HeardText", "InitialState",
+    "Interrupted", "LoopTimed", "OpenEvent", "Prepared", "ProtocolNote", "RecordingWritten", "ResourceSnapshot",
+    "SpokenText", "StateChecked", "SummaryPulled", "TokensUsed", "ToolCalled", "ToolReturned", "TraceHeader",
+    "UserTurn", "UtteranceAnswered", "UtterancePlayed",
+]  # fmt: skip
 
 TRACE_SCHEMA = 1  # goes up when a reader of this version could misread a trace
 
@@ -397,37 +372,12 @@ class OpenEvent(EventBase):
 
 
 KnownEvent = Annotated[
-    BotReady
-    | Prepared
-    | InitialState
-    | CallStarted
-    | BotSpeaking
-    | SpokenText
-    | UtterancePlayed
-    | UtteranceAnswered
-    | HeardText
-    | UserTurn
-    | Interrupted
-    | ToolCalled
-    | ToolReturned
-    | ActionApplied
-    | DeltaPushed
-    | DomainEvent
-    | ResourceSnapshot
-    | StateChecked
-    | TokensUsed
-    | ExitRequested
-    | BotMessage
-    | Fault
-    | ProtocolNote
-    | LoopTimed
-    | CallEnded
-    | SummaryPulled
-    | ContextPulled
-    | FinalState
-    | RecordingWritten,
+    BotReady | Prepared | InitialState | CallStarted | BotSpeaking | SpokenText | UtterancePlayed | UtteranceAnswered
+    | HeardText | UserTurn | Interrupted | ToolCalled | ToolReturned | ActionApplied | DeltaPushed | DomainEvent |
+    ResourceSnapshot | StateChecked | TokensUsed | ExitRequested | BotMessage | Fault | ProtocolNote | LoopTimed |
+    CallEnded | SummaryPulled | ContextPulled | FinalState | RecordingWritten,
     Field(discriminator="event"),
-]
+]  # fmt: skip
 
 Event = KnownEvent | OpenEvent
 
