@@ -289,7 +289,7 @@ async def test_clip_of_a_turn_agent_passes_the_line(tmp_path, errands):
         "two": errands["two_mails"].model_copy(update={"line": line}),
     }.items():
         listens, agent = Listens(), Answers()
-        said = {}
+        said: dict[str | None, bytes] = {}
         speak = lambda utterance, said=said: said.setdefault(utterance.text, tone_file(0.5))  # noqa: E731
         result, trace = await attempt_at(tmp_path / folder, scenario, agent, transcriber=listens, speak=speak)
         assert not trace.of(Fault)
