@@ -71,7 +71,7 @@ class ShortWhisper:
         except (ValueError, RuntimeError, OSError) as error:
             raise ConfigError(f"stt.model {config.model!r} cannot be loaded: {error}; {WAYS}") from error
         self.is_multilingual: bool = self._model.model.is_multilingual
-        self._tokenizers: dict[str, Any] = {}
+        self._tokenizers: dict[str, object] = {}
         self._storage = get_ctranslate2_storage
         self._config = config
         self.check_language(config.language)

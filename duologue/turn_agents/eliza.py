@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from duologue.errors import TurnAgentError
@@ -50,7 +50,7 @@ class ElizaAgent:
         """Return the agent of one conversation, on the same connections."""
         return ElizaAgent(self.endpoint, task)
 
-    async def __call__(self, history: list[MessageTurn], tool_manifest: list[dict[str, Any]]) -> MessageTurn:
+    async def __call__(self, history: list[MessageTurn], tool_manifest: Sequence[Mapping[str, object]]) -> MessageTurn:
         """Return the next turn.
 
         Raises:
@@ -80,7 +80,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _action(entry: dict[str, Any]) -> TurnCall:
+def _action(entry: Mapping[str, object]) -> TurnCall:
     """Return a captured action as a call: its name stands in one of four places, its arguments in one of two."""
     found = entry.get("params")
     params: dict[str, Any] = found if isinstance(found, dict) else {}
