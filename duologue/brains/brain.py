@@ -25,7 +25,7 @@ __all__ = ["Brain", "BrainCall", "BrainReply", "build_brain"]
 class Brain(Protocol):
     """Decides one side's next words and tool calls."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the next reply.
 
         Args:
@@ -39,10 +39,10 @@ class Brain(Protocol):
 RECORDED_CALLER = "recording"
 """The value of the fact ``caller`` that says that the caller is a recording, which answers no questions."""
 
-Builder = Callable[[dict[str, Any], dict[str, Any]], Brain]
+Builder = Callable[[dict[str, object], dict[str, object]], Brain]
 
 
-def _words(payload: dict[str, Any]) -> tuple[Phrasebook, Vocabulary]:
+def _words(payload: dict[str, object]) -> tuple[Phrasebook, Vocabulary]:
     domain = str(payload.get("domain", ""))
     try:
         return PHRASEBOOKS.get(domain, RULES_NAME), vocabulary_of(domain)

@@ -213,7 +213,7 @@ class BotConnection:
         if self._socket is not None:
             self._socket.transport.abort()
 
-    async def _answer(self, request_id: str, message: RtviMessage, kind: str, timeout_s: float) -> Any:
+    async def _answer(self, request_id: str, message: RtviMessage, kind: str, timeout_s: float) -> object:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = future
         try:

@@ -11,7 +11,7 @@ from duologue.records.scenario import Scenario
 from duologue.text.caller import build_text_caller
 
 
-def brain_payload(scenario: Scenario, side: Side, plan: PlanPayload | None = None) -> dict[str, Any]:
+def brain_payload(scenario: Scenario, side: Side, plan: PlanPayload | None = None) -> dict[str, object]:
     """Return what a brain of ``side`` is told of the scenario; the plan only for the agent.
 
     Without ``plan`` the agent is told the reference plan alone.

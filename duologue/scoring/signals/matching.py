@@ -23,7 +23,7 @@ class MatchRules:
 EXACT = MatchRules()
 
 
-def values_match(expected: Any, found: Any, rules: MatchRules = EXACT) -> bool:
+def values_match(expected: object, found: object, rules: MatchRules = EXACT) -> bool:
     """Return whether two JSON values are the same value of the same kind.
 
     Numbers equal numbers (1 and 1.0), texts equal texts, true and false equal only themselves, null only

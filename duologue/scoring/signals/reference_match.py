@@ -42,7 +42,7 @@ def _loosely(expected: Any, found: Any, rules: MatchRules) -> bool:
     return scalars_close(expected, found, rules)
 
 
-def _first_fit(expected: list[Any], found: list[Any], rules: MatchRules) -> bool:
+def _first_fit(expected: list[object], found: list[object], rules: MatchRules) -> bool:
     unused = list(found)
     for item in expected:
         index = next((at for at, other in enumerate(unused) if _loosely(item, other, rules)), None)
