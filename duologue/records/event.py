@@ -39,7 +39,7 @@ class TraceHeader(Record):
     utc_started: str
     scenario: Scenario
     settings: dict[str, Any] = Field(default_factory=dict)
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    provenance: dict[str, object] = Field(default_factory=dict)
     compat: tuple[str, ...] = ()
 
 
@@ -76,8 +76,8 @@ class InitialState(EventBase):
     event: Literal["initial_state"] = "initial_state"
     agent_db: dict[str, Any] | None
     user_db: dict[str, Any] | None
-    agent_memory: dict[str, Any] = Field(default_factory=dict)
-    user_memory: dict[str, Any] = Field(default_factory=dict)
+    agent_memory: dict[str, object] = Field(default_factory=dict)
+    user_memory: dict[str, object] = Field(default_factory=dict)
 
 
 class CallStarted(EventBase):
@@ -117,7 +117,7 @@ class UtterancePlayed(EventBase):
     clip: str = ""
 
     @model_serializer(mode="wrap")
-    def _without_clip(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_clip(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if key != "clip" or value}
 
@@ -351,7 +351,7 @@ class RecordingWritten(EventBase):
     said_sha256: str = ""
 
     @model_serializer(mode="wrap")
-    def _without_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if value or key not in ("said_path", "said_sha256")}
 

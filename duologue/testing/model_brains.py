@@ -94,7 +94,7 @@ class BrainModels:
         return bool(self.wrong_number_every) and (self._callers.index(epoch) + 1) % self.wrong_number_every == 0
 
 
-def with_wrong_number(facts: Mapping[str, Any]) -> dict[str, Any]:
+def with_wrong_number(facts: Mapping[str, object]) -> dict[str, Any]:
     """Return the facts with another phone number: the last digit is one higher.
 
     Raises:

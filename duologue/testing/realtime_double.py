@@ -40,7 +40,7 @@ Event = dict[str, Any]
 class RealtimeBrain(Protocol):
     """Decides the server's next words and calls."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the reply to these chat messages."""
         ...
 

@@ -23,7 +23,7 @@ def tool_names(session: Event) -> list[str]:
     return [tool["name"] for tool in session.get("tools") or []]
 
 
-def chat_messages(session: Event, items: list[Event]) -> list[dict[str, Any]]:
+def chat_messages(session: Event, items: list[Event]) -> list[dict[str, object]]:
     """Return what a chat model would be shown of a conversation."""
     instructions = session.get("instructions")
     messages: list[dict[str, Any]] = [{"role": "system", "content": instructions}] if instructions else []
@@ -41,7 +41,7 @@ def _message(item: Event) -> dict[str, Any]:
     return {"role": item["role"], "content": " ".join(words).strip()}
 
 
-def usage_of(messages: list[dict[str, Any]], reply: BrainReply) -> Event:
+def usage_of(messages: list[dict[str, object]], reply: BrainReply) -> Event:
     """Return token counts: words heard and said."""
     heard = sum(len(str(message["content"] or "").split()) for message in messages)
     said = len(reply.text.split()) + len(reply.calls)
