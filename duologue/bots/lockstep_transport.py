@@ -128,7 +128,7 @@ class LockstepTransport(BaseTransport):
         """Push 20 ms of mono s16 audio into the pipeline. Runs inside the session."""
         await self._input.push_audio_frame(InputAudioRawFrame(audio, sample_rate_hz, 1))
 
-    async def receive(self, message: dict[str, Any]) -> None:
+    async def receive(self, message: dict[str, object]) -> None:
         """Push an RTVI message into the pipeline. Runs inside the session."""
         await self._input.broadcast_frame(InputTransportMessageFrame, message=message)
 
@@ -136,7 +136,7 @@ class LockstepTransport(BaseTransport):
         """Return the next 20 ms of speech or silence. Runs outside the session, once per grant."""
         return self._output.take() or self._silence
 
-    def take_messages(self) -> list[dict[str, Any]]:
+    def take_messages(self) -> list[dict[str, object]]:
         """Return and forget the messages sent since the last call."""
         messages, self._output.messages = self._output.messages, []
         return messages

@@ -91,7 +91,7 @@ class Plug:
     def _settings_key(self) -> str:
         return f"{self.key.rpartition('.')[0]}.settings"
 
-    def _module(self, name: str) -> Any:
+    def _module(self, name: str) -> object:
         _search_beside(self.source)
         try:
             return importlib.import_module(name)
@@ -157,11 +157,11 @@ def _needs(name: str, error: Exception) -> str:
     return f"importing {name} failed: {type(error).__name__}: {error}; {remedy}"
 
 
-def _file_of(module: Any) -> str:
+def _file_of(module: object) -> str:
     return getattr(module, "__file__", None) or "built in"
 
 
-def _parameters(cls: type[Any]) -> str:
+def _parameters(cls: type[object]) -> str:
     try:
         return ", ".join(inspect.signature(cls).parameters)
     except (TypeError, ValueError):
@@ -188,12 +188,12 @@ def _typed(value: Any, hint: Any) -> Any:
     return value
 
 
-def _dataclass(cls: Any, values: dict[str, Any]) -> Any:
+def _dataclass(cls: Any, values: Mapping[str, object]) -> Any:
     hints = {field.name: field.type for field in fields(cls)}
     return cls(**{name: _typed(value, hints.get(name)) for name, value in values.items()})
 
 
-def _secrets(settings: Any) -> list[str]:
+def _secrets(settings: object) -> list[str]:
     if not isinstance(settings, Mapping):
         return []
     found = []

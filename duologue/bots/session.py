@@ -168,20 +168,20 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def encoded_message(message: dict[str, Any]) -> bytes:
+def encoded_message(message: dict[str, object]) -> bytes:
     """Return the frame of one RTVI message; of a ``too large`` error in its place when no client would take it."""
     data = _encoded(message)
     return data if len(data) <= MAX_MESSAGE_BYTES else _encoded(_too_large(message, len(data)))
 
 
-def _encoded(message: dict[str, Any]) -> bytes:
+def _encoded(message: dict[str, object]) -> bytes:
     frame = frames_pb2.Frame()
     frame.message.data = json.dumps(message)
     data: bytes = frame.SerializeToString()
     return data
 
 
-def _too_large(message: dict[str, Any], size: int) -> dict[str, Any]:
+def _too_large(message: dict[str, object], size: int) -> dict[str, object]:
     error = f"ValueError: the answer has {size} bytes; the wire takes {MAX_MESSAGE_BYTES}"
     logger.error("%s: %s", message.get("type"), error)
     kind = "error-response" if message.get("id") else "error"

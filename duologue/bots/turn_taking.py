@@ -18,7 +18,7 @@ from duologue.config import BotConfig
 _TURN_AT_LATEST_S = 5.0  # the strategies end a turn well before; this is Pipecat's net below them
 
 
-def load_smart_turn() -> Any:
+def load_smart_turn() -> object:
     """Return the ONNX session of the turn model that Pipecat ships. Takes about 0.2 s."""
     import onnxruntime
 
@@ -42,7 +42,7 @@ class SharedSmartTurn(LocalSmartTurnAnalyzerV3):
         self._log_data = False
 
 
-def turn_params(config: BotConfig, smart_turn: Any | None) -> LLMUserAggregatorParams:
+def turn_params(config: BotConfig, smart_turn: object | None) -> LLMUserAggregatorParams:
     """Return how the user aggregator finds turns.
 
     Args:
@@ -57,7 +57,7 @@ def turn_params(config: BotConfig, smart_turn: Any | None) -> LLMUserAggregatorP
     )
 
 
-def _strategies(config: BotConfig, smart_turn: Any | None) -> UserTurnStrategies:
+def _strategies(config: BotConfig, smart_turn: object | None) -> UserTurnStrategies:
     if config.turn_taking.type == "service":
         return ExternalUserTurnStrategies()
     return UserTurnStrategies(
@@ -65,7 +65,7 @@ def _strategies(config: BotConfig, smart_turn: Any | None) -> UserTurnStrategies
     )
 
 
-def _stop(config: BotConfig, smart_turn: Any | None) -> BaseUserTurnStopStrategy:
+def _stop(config: BotConfig, smart_turn: object | None) -> BaseUserTurnStopStrategy:
     taking = config.turn_taking
     if taking.type == "smart_turn":
         # The model decides at once, so that the words of the turn are still to come.

@@ -18,7 +18,7 @@ _LOUDNESS_WINDOWS = 32
 """Windows after which the loudness of digital silence need not be measured: a second."""
 
 
-def load_silero() -> Any:
+def load_silero() -> object:
     """Return the ONNX session of the Silero model that Pipecat ships. Takes about 0.1 s."""
     path = importlib.resources.files("pipecat.audio.vad.data").joinpath("silero_vad.onnx")
     return SileroOnnxModel(str(path), force_onnx_cpu=True).session
