@@ -276,7 +276,7 @@ class BotConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _short_transport(cls, values: Any) -> Any:
+    def _short_transport(cls, values: Any) -> object:
         """Take ``server.transport: websocket`` as ``transport: {type: websocket}``."""
         server = values.get("server") if isinstance(values, dict) else None
         if not isinstance(server, dict) or "transport" not in server:
@@ -325,7 +325,7 @@ def _given(overrides: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in overrides.items() if value is not None}
 
 
-def _environment_server(env: Mapping[str, str]) -> dict[str, Any]:
+def _environment_server(env: Mapping[str, str]) -> dict[str, object]:
     names = {"WEBSOCKET_PORT": "port", "SERVER_HOST": "host", "DUOLOGUE_TOKEN": "auth_token"}
     found: dict[str, Any] = {key: env[name] for name, key in names.items() if env.get(name)}
     if "port" in found and not found["port"].isdecimal():

@@ -66,7 +66,7 @@ class Control:
         self._pipeline = pipeline
         self._push = push
         self._turn = asyncio.Lock()
-        self._handlers: dict[str, Callable[[Data], Awaitable[Any]]] = {
+        self._handlers: dict[str, Callable[[Data], Awaitable[object]]] = {
             "reset": self._reset,
             "update_system_prompt": self._update_system_prompt,
             "get_context_history": self._get_context_history,

@@ -81,7 +81,7 @@ class _Output(BaseOutputTransport):
             offer[1].set_result(taken)
 
 
-def _without_counters(message: dict[str, Any]) -> dict[str, Any]:
+def _without_counters(message: dict[str, Any]) -> dict[str, object]:
     """Drop process-wide object counters from processor names, so that equal sessions send equal bytes."""
     if message.get("type") != "metrics":
         return message
@@ -92,7 +92,7 @@ def _without_counters(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "data": data}
 
 
-def _renamed(item: dict[str, Any]) -> dict[str, Any]:
+def _renamed(item: dict[str, Any]) -> dict[str, object]:
     return {key: _COUNTER.sub("", value) if key == "processor" else value for key, value in item.items()}
 
 

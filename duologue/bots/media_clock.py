@@ -193,7 +193,7 @@ class _Handle(events.Handle):
 
     def __init__(
         self,
-        callback: Callable[..., Any],
+        callback: Callable[..., object],
         args: Any,
         loop: VirtualLoop,
         context: contextvars.Context,
@@ -223,7 +223,7 @@ class _Timer(events.TimerHandle):
     def __init__(
         self,
         when: float,
-        callback: Callable[..., Any],
+        callback: Callable[..., object],
         args: Any,
         loop: VirtualLoop,
         context: contextvars.Context | None,

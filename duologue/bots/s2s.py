@@ -164,7 +164,7 @@ async def begin_scenario(llm: LastingCalls, context: LLMContext, *, is_first: bo
 
 
 async def _forget(llm: LastingCalls) -> None:
-    service: Any = llm
+    service: object = llm
     if not (hasattr(service, "reset_conversation") and hasattr(service, "_context")):
         name = type(llm).__name__.removeprefix("Lasting")
         raise BotStateError(f"{name} cannot forget a conversation: start this bot again before each scenario")

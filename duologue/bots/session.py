@@ -98,7 +98,7 @@ class Session:
             case other:
                 logger.info("ignored a %s frame", other)
 
-    async def _message(self, message: dict[str, Any]) -> None:
+    async def _message(self, message: dict[str, object]) -> None:
         if message.get("type") == "client-ready":
             self._pipeline.calls.meet(message)
         self._is_dismissed = self._is_dismissed or message.get("type") == "disconnect-bot"
@@ -158,7 +158,7 @@ def _parsed(data: bytes | str) -> Any:
         raise BadInput(1007, "not a Pipecat protobuf frame") from error
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, object]:
     try:
         value = parse_json(text)
     except ValueError as error:

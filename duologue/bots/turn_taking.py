@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.resources
-from typing import Any
 
 from pipecat.audio.turn.smart_turn.base_smart_turn import BaseSmartTurn, SmartTurnParams
 from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
@@ -36,7 +35,7 @@ class SharedSmartTurn(LocalSmartTurnAnalyzerV3):
         longest_pause_s: silence in seconds after which a turn is over, whatever the model hears.
     """
 
-    def __init__(self, session: Any, longest_pause_s: float) -> None:
+    def __init__(self, session: object, longest_pause_s: float) -> None:
         BaseSmartTurn.__init__(self, params=SmartTurnParams(stop_secs=longest_pause_s))  # the parent would load a model
         self._session = session
         self._log_data = False

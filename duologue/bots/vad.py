@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.resources
-from typing import Any
 
 import numpy as np
 from pipecat.audio.vad.silero import SileroOnnxModel, SileroVADAnalyzer
@@ -27,7 +26,7 @@ def load_silero() -> object:
 class _SessionState(SileroOnnxModel):
     """The recurrent state of one stream, on a shared ONNX session."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: object) -> None:
         self.session = session
         self.sample_rates = [8000, 16000]
         self.reset_states()
@@ -41,7 +40,7 @@ class SharedSilero(SileroVADAnalyzer):
         config: thresholds and times.
     """
 
-    def __init__(self, session: Any, config: VadConfig) -> None:
+    def __init__(self, session: object, config: VadConfig) -> None:
         params = VADParams(
             confidence=config.confidence,
             start_secs=config.start_secs,

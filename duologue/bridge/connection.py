@@ -214,7 +214,7 @@ class BotConnection:
             self._socket.transport.abort()
 
     async def _answer(self, request_id: str, message: RtviMessage, kind: str, timeout_s: float) -> object:
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = future
         try:
             async with asyncio.timeout(timeout_s):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 from duologue.bridge.connection import lockstep_problem
 from duologue.bridge.foreign_tools import tool_schemas
@@ -92,7 +91,7 @@ def scenario_payload(attempt: CallContext, side: Side) -> dict[str, object]:
     """
     scenario = attempt.scenario
     wants_plan = side is Side.AGENT and attempt.party(side).about.plan
-    payload: dict[str, Any] = {
+    payload: dict[str, object] = {
         "name": scenario.name,
         "domain": scenario.domain,
         "family": scenario.family,

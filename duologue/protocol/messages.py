@@ -66,7 +66,7 @@ class ControlRequest:
 
     def message(self, request_id: str) -> RtviMessage:
         """Return the envelope with its id."""
-        data: dict[str, Any] = {"t": self.t}
+        data: dict[str, object] = {"t": self.t}
         if self.d is not None:
             data["d"] = self.d
         return RtviMessage("client-message", request_id, data)
@@ -101,7 +101,7 @@ def update_system_prompt(
     tool_schemas: Sequence[Mapping[str, object]] | None = None,
 ) -> ControlRequest:
     """Begin a new scenario on a bot; the result is a flag. ``tool_schemas`` go to one that does not host the tools."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "prompt": prompt,
         "tools": json.dumps(tools),
         "add_suffix": False,
@@ -141,7 +141,7 @@ def get_context_history() -> ControlRequest:
     return ControlRequest("get_context_history")
 
 
-def tool_result(call_id: str, name: str, result: Any, *, ends_call: bool = False) -> ControlRequest:
+def tool_result(call_id: str, name: str, result: object, *, ends_call: bool = False) -> ControlRequest:
     """Give a bot the result of a tool call that it forwarded; the result of the request is a flag."""
     fields = {"id": call_id, "name": name, "result": result}
     return ControlRequest("tool-result", {**fields, "ends_call": True} if ends_call else fields)

@@ -50,7 +50,7 @@ class DbAssertion(Record):
 
     side: Side
     func_name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, object] = Field(default_factory=dict)
     assert_value: object = True
     message: str | None = None
 

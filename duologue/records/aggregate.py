@@ -90,5 +90,5 @@ class RunAggregate(Record):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        data: dict[str, Any] = handler(self)
+        data: dict[str, object] = handler(self)
         return {key: value for key, value in data.items() if key != "lines" or value}

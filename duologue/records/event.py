@@ -74,8 +74,8 @@ class InitialState(EventBase):
     """Both shadow databases after initialization and the first sync."""
 
     event: Literal["initial_state"] = "initial_state"
-    agent_db: dict[str, Any] | None
-    user_db: dict[str, Any] | None
+    agent_db: dict[str, object] | None
+    user_db: dict[str, object] | None
     agent_memory: dict[str, object] = Field(default_factory=dict)
     user_memory: dict[str, object] = Field(default_factory=dict)
 
@@ -170,7 +170,7 @@ class ToolCalled(EventBase):
     side: Side
     call_id: str
     name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, object] = Field(default_factory=dict)
 
 
 class ToolReturned(EventBase):
@@ -212,7 +212,7 @@ class DomainEvent(EventBase):
     event: Literal["domain_event"] = "domain_event"
     domain: str
     kind: str
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, object] = Field(default_factory=dict)
 
 
 class ResourceSnapshot(EventBase):
@@ -312,10 +312,10 @@ class SummaryPulled(EventBase):
 
     event: Literal["summary_pulled"] = "summary_pulled"
     side: Side
-    actions: tuple[dict[str, Any], ...] = ()
+    actions: tuple[dict[str, object], ...] = ()
     db_hash: str | None = None
     digest: str | None = None
-    db: dict[str, Any] | None = None
+    db: dict[str, object] | None = None
 
 
 class ContextPulled(EventBase):

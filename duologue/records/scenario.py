@@ -101,7 +101,7 @@ class WorldEvent(Record):
 
     at_ms: int = Field(ge=0)
     kind: str
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, object] = Field(default_factory=dict)
     before: str = ""
 
 
@@ -177,7 +177,7 @@ class Scenario(Record):
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         """Leave out what only some domains have."""
-        data: dict[str, Any] = {}
+        data: dict[str, object] = {}
         for key, value in handler(self).items():
             if key == "caller":
                 data.update(stored_caller(self.caller.kind, value))

@@ -99,7 +99,7 @@ class Seat:
         return True, [*closing, *([_server(sync_problem(action, body.problems))] if body.problems else [])]
 
 
-def _stopped(fields: Mapping[str, object], result: Any) -> RtviMessage:
+def _stopped(fields: Mapping[str, object], result: object) -> RtviMessage:
     return RtviMessage("llm-function-call-stopped", data={**fields, "cancelled": False, "result": result})
 
 

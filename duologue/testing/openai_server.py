@@ -229,7 +229,7 @@ def _chunk(
 
 
 def _whole(request: ChatRequest, reply: ModelReply) -> dict[str, object]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    message: dict[str, object] = {"role": "assistant", "content": reply.text or None}
     if reply.calls:
         message["tool_calls"] = [_call(call, call.arguments) for call in reply.calls]
     return {

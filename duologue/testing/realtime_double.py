@@ -268,7 +268,7 @@ class ServedConversation:
     async def _refuse(self, code: str, message: str) -> None:
         await self._send("error", error={"type": "invalid_request_error", "code": code, "message": message})
 
-    async def _send(self, kind: str, **content: Any) -> None:
+    async def _send(self, kind: str, **content: object) -> None:
         with contextlib.suppress(ConnectionClosed):
             await self._connection.send(json.dumps({"type": kind, "event_id": self._new_id("event"), **content}))
 

@@ -30,7 +30,7 @@ def chat_messages(session: Event, items: list[Event]) -> list[dict[str, object]]
     return messages + [_message(item) for item in items]
 
 
-def _message(item: Event) -> dict[str, Any]:
+def _message(item: Event) -> dict[str, object]:
     if item["type"] == "function_call":
         function = {"name": item["name"], "arguments": item["arguments"]}
         call = {"id": item["call_id"], "type": "function", "function": function}

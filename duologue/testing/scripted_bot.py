@@ -50,8 +50,8 @@ class BotScript:
     sample_rate_hz: int = SAMPLE_RATE_HZ
     messages: Mapping[int, Sequence[Pushed]] = field(default_factory=dict)
     writes: Mapping[int, Sequence[tuple[str, dict[str, Any]]]] = field(default_factory=dict)
-    context: Any = "'[]'"
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    context: object = "'[]'"
+    capabilities: Mapping[str, object] = field(default_factory=dict)
     has_extras: bool = True
     journal: list[str] = field(default_factory=list)
 
@@ -78,7 +78,7 @@ class BotFaults:
     slow_tick: tuple[int, float] | None = None
     large_message_at_tick: int | None = None
     drifts_at_tick: int | None = None
-    misreports: Mapping[str, Any] = field(default_factory=dict)
+    misreports: Mapping[str, object] = field(default_factory=dict)
     forgets_last_action: bool = False
     repeats_push: bool = False
     skips_seq: bool = False
@@ -142,7 +142,7 @@ class ScriptedSession:
         self.heard: list[bytes] = []
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.texts: list[str] = []
-        self.scenario: dict[str, Any] = {}
+        self.scenario: dict[str, object] = {}
         self._tools: list[str] = []
         self.host = SideHost()
         self._unreleased: dict[Key, tuple[str, str, object]] = {}
@@ -204,7 +204,7 @@ class ScriptedSession:
         }
         return {"version": "1.1.0", "about": {"library": "duologue-scripted", "capabilities": capabilities}}
 
-    async def _answer(self, request_id: str, t: str, d: dict[str, Any]) -> None:
+    async def _answer(self, request_id: str, t: str, d: dict[str, object]) -> None:
         faults = self._faults
         self.requests.append((t, d))
         self._script.journal.append(f"{t} came")
@@ -253,14 +253,14 @@ class ScriptedSession:
         self.host.begin(body.tool_domain, body.prompt, {}, epoch, "default")
         return True
 
-    def _summary(self, d: Mapping[str, object]) -> dict[str, Any]:
+    def _summary(self, d: Mapping[str, object]) -> dict[str, object]:
         summary = self.host.summarize(SummaryBody.read("get_scenario_summary", d))
         if self._faults.forgets_last_action:
             summary["actions"] = summary["actions"][:-1]
         summary["tools"] = self._tools if self._script.capabilities.get("tool_calling", True) else []
         return {**self._without_extras(summary), **self._faults.misreports}
 
-    def _without_extras(self, result: dict[str, Any] | None) -> dict[str, Any]:
+    def _without_extras(self, result: dict[str, object] | None) -> dict[str, object]:
         """Return an answer as the script's kind of bot gives it: a foreign one knows the contract's fields only."""
         result = result or {}
         if self._script.has_extras:

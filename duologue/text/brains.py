@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.brains.brain import Brain, build_brain
 from duologue.bridge.settings import PlanPayload
 from duologue.records.action import Side
@@ -16,7 +14,7 @@ def brain_payload(scenario: Scenario, side: Side, plan: PlanPayload | None = Non
 
     Without ``plan`` the agent is told the reference plan alone.
     """
-    payload: dict[str, Any] = {
+    payload: dict[str, object] = {
         "name": scenario.name,
         "domain": scenario.domain,
         "family": scenario.family,

@@ -6,7 +6,6 @@ import copy
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from duologue.errors import DuologueError, InitializationFailed, RegistryError, ToolError
 from duologue.records.action import InitAction
@@ -19,7 +18,7 @@ __all__ = ["run_init_function"]
 logger = logging.getLogger(__name__)
 
 
-def run_init_function(state: SideState, func_name: str, arguments: Mapping[str, object]) -> Any:
+def run_init_function(state: SideState, func_name: str, arguments: Mapping[str, object]) -> object:
     """Run one initialization function on ``state`` in place and return its structured outcome.
 
     Raises:

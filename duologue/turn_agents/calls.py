@@ -26,7 +26,7 @@ class TurnCall:
         return {"id": call_id, "type": "function", "function": function}
 
 
-def extract_calls(tool_calls: Sequence[Any] | None) -> list[TurnCall]:
+def extract_calls(tool_calls: Sequence[object] | None) -> list[TurnCall]:
     """Return the calls of one turn, in order.
 
     An entry is ``{"id", "function": {"name", "arguments"}}`` or flat: ``name`` or ``tool_name`` with the first of

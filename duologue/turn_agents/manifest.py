@@ -78,7 +78,7 @@ class WireNames:
         """Return the record's name of what the endpoint called."""
         return self.original.get(name, name)
 
-    def functions(self, manifest: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def functions(self, manifest: Sequence[dict[str, object]]) -> list[dict[str, object]]:
         """Return the manifest's function objects under their wire names."""
         functions = (function_of(entry) for entry in manifest)
         return [{**function, "name": self.to_wire(str(function.get("name", "")))} for function in functions]

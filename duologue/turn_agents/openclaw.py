@@ -73,7 +73,7 @@ class OpenClawAgent:
         return assistant_turn(_text(items), merge_calls(_calls(items, names)), usage)
 
 
-def _items(history: Sequence[MessageTurn], names: WireNames) -> Iterator[dict[str, Any]]:
+def _items(history: Sequence[MessageTurn], names: WireNames) -> Iterator[dict[str, object]]:
     for message in chat_messages(history):
         if message["role"] == "tool":
             yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}

@@ -32,7 +32,7 @@ class LastingCalls(LLMService):
     meantime is in the context that the result brings.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: object) -> None:
         super().__init__(*args, **options)
         self._open_calls: set[str] = set()
         self._tool_turns = 0

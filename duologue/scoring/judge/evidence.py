@@ -61,7 +61,7 @@ def context_of(trace: Trace, side: Side) -> list[object]:
 
 def conversation(trace: Trace) -> list[dict[str, object]]:
     """Return what was said, called and returned in order; ``at_s`` is media time in seconds."""
-    lines: list[dict[str, Any]] = []
+    lines: list[dict[str, object]] = []
     words: list[str] = []
     for event in trace.events:
         if isinstance(event, SpokenText):
@@ -81,7 +81,7 @@ def conversation(trace: Trace) -> list[dict[str, object]]:
     return lines
 
 
-def compact(messages: Sequence[Any], limits: Compaction) -> list[Any]:
+def compact(messages: Sequence[object], limits: Compaction) -> list[Any]:
     """Return a context with its leading system message and the last messages, long texts cut.
 
     ``limits.messages`` counts the system message; nested lists keep as many of their last items.
