@@ -102,7 +102,7 @@ class TransportConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _usual_rate(cls, values: Any) -> Any:
+    def _usual_rate(cls, values: object) -> object:
         if isinstance(values, dict) and values.get("type") == "websocket":
             return {"audio_out_sample_rate": 24000, **values}
         return values
@@ -146,7 +146,7 @@ class LlmConfig(Record):
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
     seed: int | None = None
-    extra_body: dict[str, Any] = Field(default_factory=dict)
+    extra_body: dict[str, object] = Field(default_factory=dict)
     request_timeout_s: float = Field(default=60.0, gt=0, le=600)
     retries: int = Field(default=2, ge=0, le=10)
     max_tool_rounds: int = Field(default=8, ge=1)
@@ -276,7 +276,7 @@ class BotConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _short_transport(cls, values: Any) -> Any:
+    def _short_transport(cls, values: Any) -> object:
         """Take ``server.transport: websocket`` as ``transport: {type: websocket}``."""
         server = values.get("server") if isinstance(values, dict) else None
         if not isinstance(server, dict) or "transport" not in server:
@@ -289,7 +289,7 @@ class BotConfig(Record):
 
 
 def load_bot_config(
-    path: Path | None = None, *, overrides: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
+    path: Path | None = None, *, overrides: Mapping[str, object] | None = None, env: Mapping[str, str] | None = None
 ) -> BotConfig:
     """Return the settings of a bot.
 
@@ -316,16 +316,16 @@ def load_bot_config(
     return config
 
 
-def _given_section(key: str, value: Any) -> Any:
+def _given_section(key: str, value: object) -> object:
     """Take a key without a value for an empty section."""
     return value if value is not None else [] if key == "processors" else {}
 
 
-def _given(overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _given(overrides: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in overrides.items() if value is not None}
 
 
-def _environment_server(env: Mapping[str, str]) -> dict[str, Any]:
+def _environment_server(env: Mapping[str, str]) -> dict[str, object]:
     names = {"WEBSOCKET_PORT": "port", "SERVER_HOST": "host", "DUOLOGUE_TOKEN": "auth_token"}
     found: dict[str, Any] = {key: env[name] for name, key in names.items() if env.get(name)}
     if "port" in found and not found["port"].isdecimal():
@@ -333,7 +333,7 @@ def _environment_server(env: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> dict[str, object]:
     try:
         value = load_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -352,7 +352,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 _REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def _resolve(value: Any, where: str, env: Mapping[str, str]) -> Any:
+def _resolve(value: object, where: str, env: Mapping[str, str]) -> object:
     """Replace ``${env:NAME}`` in every text of ``value``."""
     if isinstance(value, dict):
         return {key: _resolve(item, f"{where}.{key}", env) for key, item in value.items()}

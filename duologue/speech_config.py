@@ -201,4 +201,4 @@ class ProcessorConfig(Record):
 
     at: Literal["before_stt", "after_stt", "before_llm", "before_tts", "after_tts"]
     processor: ModuleClass
-    settings: dict[str, Any] = Field(default_factory=dict, repr=False)
+    settings: dict[str, object] = Field(default_factory=dict, repr=False)

@@ -39,7 +39,7 @@ def load_yaml(text: str) -> Any:
     return value
 
 
-def _refuse_loops(value: Any, above: frozenset[int]) -> None:
+def _refuse_loops(value: object, above: frozenset[int]) -> None:
     if id(value) in above:
         raise yaml.YAMLError("a value holds itself")
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -21,6 +21,7 @@ import duologue
 
 STORED = Path(__file__).parent / "data" / "authors_surface.txt"
 ROOMS = ("duologue.records.", "duologue.state.", "duologue.toolkit.")
+STARS = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
 SINGLE = ("duologue.errors", "duologue.registry")
 
 
@@ -42,7 +43,7 @@ def called(function: object) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not is_by_name:
             parts.append("*")
             is_by_name = True
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = STARS.get(parameter.kind.name, "")
         is_by_name = is_by_name or star == "*"
         parts.append(f"{star}{parameter.name}{'' if star or parameter.default is parameter.empty else '='}")
     return f"({', '.join(parts)})"

@@ -5,6 +5,7 @@ import pytest
 
 from duologue.config import BotConfig, load_bot_config
 from duologue.errors import ConfigError
+from tests.present import present
 
 SHIPPED = Path(__file__).parents[1] / "server_configs"
 
@@ -86,7 +87,7 @@ def test_a_token_opens_other_hosts(write):
 def test_a_secret_is_read_from_the_environment_and_never_shown(write):
     text = "llm: {type: openai, model: m, base_url: 'http://h/v1', api_key: '${env:KEY}'}"
     config = load_bot_config(write(text), env={"KEY": "s3cret"})
-    assert config.llm.api_key.get_secret_value() == "s3cret"
+    assert present(config.llm.api_key).get_secret_value() == "s3cret"
     assert "s3cret" not in repr(config) + config.model_dump_json()
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from duologue.bots.brains.own import own_brain
 from duologue.brains.brain import Brain, BrainReply, build_brain
@@ -39,7 +38,7 @@ class ScenarioState:
     is_forwarding: bool = False
     max_tool_turns: int | None = None
 
-    def decide(self, messages: list[dict[str, Any]]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]]) -> BrainReply:
         """Return the scripted brain's next reply to these chat messages.
 
         Raises:
@@ -68,7 +67,7 @@ class ScenarioStart:
         state.max_tool_turns = self.max_tool_turns
 
 
-def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
+def parse_start(data: Mapping[str, object], config: BotConfig) -> ScenarioStart:
     """Check an ``update_system_prompt`` body and build its tools and brain; changes nothing.
 
     Raises:
@@ -86,7 +85,7 @@ def parse_start(data: Mapping[str, Any], config: BotConfig) -> ScenarioStart:
     return ScenarioStart(body, prompt, domain, tools, brain, body.max_tool_turns)
 
 
-def _brain(config: BotConfig, payload: dict[str, Any]) -> Brain | None:
+def _brain(config: BotConfig, payload: dict[str, object]) -> Brain | None:
     """Return the scripted or own brain of a scenario; None when an LLM service decides."""
     if config.llm.plug is not None:
         return own_brain(config).begin(payload)
@@ -95,7 +94,7 @@ def _brain(config: BotConfig, payload: dict[str, Any]) -> Brain | None:
     return build_brain(config.llm.type, payload, _brain_settings(config.llm))
 
 
-def _brain_settings(config: LlmConfig) -> dict[str, Any]:
+def _brain_settings(config: LlmConfig) -> dict[str, object]:
     return {"mutation": config.mutation} if config.mutation else {}
 
 
@@ -110,12 +109,12 @@ def _usable_domain(name: str) -> str:
     return name
 
 
-def context_text(messages: list[Any]) -> str:
+def context_text(messages: Sequence[object]) -> str:
     """Return the chat messages as JSON text with audio, images and files replaced by placeholders."""
     return json.dumps([_without_media(message, "") for message in messages], ensure_ascii=False, default=str)
 
 
-def _without_media(value: Any, kind: str) -> Any:
+def _without_media(value: object, kind: str) -> object:
     if isinstance(value, dict):
         return {key: _leaf_or_deeper(key, item, kind) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -125,7 +124,7 @@ def _without_media(value: Any, kind: str) -> Any:
     return value
 
 
-def _leaf_or_deeper(key: str, value: Any, kind: str) -> Any:
+def _leaf_or_deeper(key: str, value: object, kind: str) -> object:
     inner = _MEDIA_KEYS.get(key, kind)
     if isinstance(value, str) and (key in _ALWAYS_MEDIA or (key == "data" and kind)):
         return inner or "<file>"

@@ -15,7 +15,7 @@ from duologue.protocol.bodies import ReleaseBody, ToolResultBody
 
 logger = logging.getLogger(__name__)
 
-Data = Mapping[str, Any]
+Data = Mapping[str, object]
 
 
 class PipelineControls(Protocol):
@@ -66,7 +66,7 @@ class Control:
         self._pipeline = pipeline
         self._push = push
         self._turn = asyncio.Lock()
-        self._handlers: dict[str, Callable[[Data], Awaitable[Any]]] = {
+        self._handlers: dict[str, Callable[[Data], Awaitable[object]]] = {
             "reset": self._reset,
             "update_system_prompt": self._update_system_prompt,
             "get_context_history": self._get_context_history,
@@ -75,7 +75,7 @@ class Control:
             "preflight": self._preflight,
         }
 
-    async def answer(self, kind: str, data: Any) -> Any:
+    async def answer(self, kind: str, data: object) -> object:
         """Return the result of one control message.
 
         Raises:
@@ -112,7 +112,7 @@ class Control:
             return False
         return True
 
-    async def _get_context_history(self, data: Data) -> dict[str, Any]:
+    async def _get_context_history(self, data: Data) -> dict[str, object]:
         return {"context": repr(context_text(self._pipeline.messages()))}
 
     async def _release_action(self, data: Data) -> bool:
@@ -121,6 +121,6 @@ class Control:
     async def _tool_result(self, data: Data) -> bool:
         return self._calls.take_result(ToolResultBody.read("tool-result", data))
 
-    async def _preflight(self, data: Data) -> dict[str, Any]:
+    async def _preflight(self, data: Data) -> dict[str, object]:
         problem = await self._pipeline.check_model()
         return {"success": not problem, "errors": [problem] if problem else []}

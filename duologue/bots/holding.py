@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from pipecat.frames.frames import Frame, InterimTranscriptionFrame, TranscriptionFrame
 from pipecat.utils.time import time_now_iso8601
@@ -16,7 +15,7 @@ from duologue.config import SttConfig, TtsConfig
 Run = Callable[..., AsyncIterator[Frame | None]]
 
 
-def keep_time(service: Any, method: str, config: SttConfig | TtsConfig) -> None:
+def keep_time(service: object, method: str, config: SttConfig | TtsConfig) -> None:
     """Let ``service`` cost session time as configured, and stop that time during its work with ``hold``.
 
     Without a session clock, in real time, nothing changes: its work takes as long as it takes.
@@ -31,7 +30,7 @@ def keep_time(service: Any, method: str, config: SttConfig | TtsConfig) -> None:
 
 
 def _timed(run: Run, config: SttConfig | TtsConfig) -> Run:
-    async def timed(*args: Any) -> AsyncIterator[Frame | None]:
+    async def timed(*args: object) -> AsyncIterator[Frame | None]:
         clock = CLOCK.get()
         if clock is None:
             async for frame in run(*args):
@@ -56,7 +55,7 @@ def _date_transcripts(frames: list[Frame | None]) -> None:
             frame.timestamp = time_now_iso8601()
 
 
-async def _bounded(run: Run, args: tuple[Any, ...], config: SttConfig | TtsConfig) -> list[Frame | None]:
+async def _bounded(run: Run, args: tuple[object, ...], config: SttConfig | TtsConfig) -> list[Frame | None]:
     try:
         async with asyncio.timeout(config.hold_timeout_s):
             return await _collected(run, args)
@@ -64,5 +63,5 @@ async def _bounded(run: Run, args: tuple[Any, ...], config: SttConfig | TtsConfi
         raise TimeoutError(f"{config.service} took longer than hold_timeout_s, {config.hold_timeout_s:g} s") from error
 
 
-async def _collected(run: Run, args: tuple[Any, ...]) -> list[Frame | None]:
+async def _collected(run: Run, args: tuple[object, ...]) -> list[Frame | None]:
     return [frame async for frame in run(*args)]

@@ -81,7 +81,7 @@ class _Output(BaseOutputTransport):
             offer[1].set_result(taken)
 
 
-def _without_counters(message: dict[str, Any]) -> dict[str, Any]:
+def _without_counters(message: dict[str, Any]) -> dict[str, object]:
     """Drop process-wide object counters from processor names, so that equal sessions send equal bytes."""
     if message.get("type") != "metrics":
         return message
@@ -92,7 +92,7 @@ def _without_counters(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "data": data}
 
 
-def _renamed(item: dict[str, Any]) -> dict[str, Any]:
+def _renamed(item: dict[str, Any]) -> dict[str, object]:
     return {key: _COUNTER.sub("", value) if key == "processor" else value for key, value in item.items()}
 
 
@@ -128,7 +128,7 @@ class LockstepTransport(BaseTransport):
         """Push 20 ms of mono s16 audio into the pipeline. Runs inside the session."""
         await self._input.push_audio_frame(InputAudioRawFrame(audio, sample_rate_hz, 1))
 
-    async def receive(self, message: dict[str, Any]) -> None:
+    async def receive(self, message: dict[str, object]) -> None:
         """Push an RTVI message into the pipeline. Runs inside the session."""
         await self._input.broadcast_frame(InputTransportMessageFrame, message=message)
 
@@ -136,7 +136,7 @@ class LockstepTransport(BaseTransport):
         """Return the next 20 ms of speech or silence. Runs outside the session, once per grant."""
         return self._output.take() or self._silence
 
-    def take_messages(self) -> list[dict[str, Any]]:
+    def take_messages(self) -> list[dict[str, object]]:
         """Return and forget the messages sent since the last call."""
         messages, self._output.messages = self._output.messages, []
         return messages

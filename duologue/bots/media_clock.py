@@ -50,10 +50,10 @@ def install() -> None:
         setattr(_time, name, _session_aware(name, origin))
 
 
-def _session_aware(name: str, origin_s: float) -> Callable[[], Any]:
+def _session_aware(name: str, origin_s: float) -> Callable[[], object]:
     real, is_ns = _REAL[name], name.endswith("_ns")
 
-    def now() -> Any:
+    def now() -> object:
         clock = CLOCK.get()
         if clock is None:
             return real()
@@ -98,7 +98,7 @@ class SessionClock:
         self._context = contextvars.copy_context()
         self._context.run(CLOCK.set, self)
 
-    def create_task(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def create_task(self, coroutine: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Start a coroutine inside the session, from outside it."""
         return self.loop.create_task(coroutine, context=self._context.copy())
 
@@ -193,7 +193,7 @@ class _Handle(events.Handle):
 
     def __init__(
         self,
-        callback: Callable[..., Any],
+        callback: Callable[..., object],
         args: Any,
         loop: VirtualLoop,
         context: contextvars.Context,
@@ -223,7 +223,7 @@ class _Timer(events.TimerHandle):
     def __init__(
         self,
         when: float,
-        callback: Callable[..., Any],
+        callback: Callable[..., object],
         args: Any,
         loop: VirtualLoop,
         context: contextvars.Context | None,

@@ -46,7 +46,7 @@ pipecat.utils.time.datetime = DatetimeShim  # Pipecat's own timestamps follow se
 _FLUSH_S = 5.0  # rest comes in milliseconds; without it by then, a processor holds a frame back
 
 
-def about_bot(config: BotConfig) -> dict[str, Any]:
+def about_bot(config: BotConfig) -> dict[str, object]:
     """Return what ``bot-ready`` says of this bot."""
     return {
         "library": "duologue",
@@ -73,11 +73,11 @@ def about_bot(config: BotConfig) -> dict[str, Any]:
 class _Rtvi(RTVIProcessor):
     """Pipecat's RTVI processor, introducing this bot."""
 
-    def __init__(self, about: Mapping[str, Any]) -> None:
+    def __init__(self, about: Mapping[str, object]) -> None:
         super().__init__()
         self._about = about
 
-    async def set_bot_ready(self, about: Mapping[str, Any] | None = None) -> None:
+    async def set_bot_ready(self, about: Mapping[str, object] | None = None) -> None:
         """Answer ``client-ready``."""
         await super().set_bot_ready(about or self._about)
 
@@ -212,11 +212,11 @@ class SessionPipeline:
         """Ask the model something cheap; return what is wrong with it, or an empty text."""
         return await self._llm.check_model()
 
-    async def report(self, data: dict[str, Any]) -> None:
+    async def report(self, data: dict[str, object]) -> None:
         """Send a server-message at once."""
         await self._worker.rtvi.send_server_message(data)
 
-    async def _push(self, data: dict[str, Any]) -> None:
+    async def _push(self, data: dict[str, object]) -> None:
         """Send a server-message in order with the events of the tool calls around it."""
         await self._llm.push_frame(RTVIServerMessageFrame(data=data))
 
@@ -225,7 +225,7 @@ class SessionPipeline:
         await self._worker.rtvi.interrupt_bot()
         forget_audio(self._stt)
 
-    async def _answer(self, rtvi: RTVIProcessor, message: Any) -> None:
+    async def _answer(self, rtvi: RTVIProcessor, message: object) -> None:
         """Answer a request; the answers leave in the order in which the requests came."""
         async with self._answering:
             await self._answer_next(rtvi, message)

@@ -70,7 +70,7 @@ class Plug:
             raise ConfigError(f"{self.where}: {self.name} does not fit: it has to be a subclass of {wanted}")
         return found
 
-    def build(self, cls: type[T], *, by: type[Any] | None = None, **own: Any) -> T:
+    def build(self, cls: type[T], *, by: type[Any] | None = None, **own: object) -> T:
         """Return an object of the class, or of ``by``, made from it; ``own`` are arguments that the harness gives.
 
         Raises:
@@ -91,7 +91,7 @@ class Plug:
     def _settings_key(self) -> str:
         return f"{self.key.rpartition('.')[0]}.settings"
 
-    def _module(self, name: str) -> Any:
+    def _module(self, name: str) -> object:
         _search_beside(self.source)
         try:
             return importlib.import_module(name)
@@ -106,7 +106,7 @@ class Plug:
         except Exception as error:
             raise ConfigError(f"{self.where}: {_needs(name, error)}") from error
 
-    def _arguments(self, cls: type[Any]) -> dict[str, Any]:
+    def _arguments(self, cls: type[object]) -> dict[str, object]:
         """Return the settings with mappings turned into the typed objects that the constructor wants."""
         hints = _hints(cls.__init__)
         arguments = {name: _typed(value, hints.get(name)) for name, value in self.settings.items()}
@@ -157,18 +157,18 @@ def _needs(name: str, error: Exception) -> str:
     return f"importing {name} failed: {type(error).__name__}: {error}; {remedy}"
 
 
-def _file_of(module: Any) -> str:
+def _file_of(module: object) -> str:
     return getattr(module, "__file__", None) or "built in"
 
 
-def _parameters(cls: type[Any]) -> str:
+def _parameters(cls: type[object]) -> str:
     try:
         return ", ".join(inspect.signature(cls).parameters)
     except (TypeError, ValueError):
         return "..."
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., object]) -> dict[str, object]:
     """Return the annotations of a function, without those that name what only a type checker imports."""
     try:
         return typing.get_type_hints(function)
@@ -176,7 +176,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return dict(inspect.get_annotations(function))
 
 
-def _typed(value: Any, hint: Any) -> Any:
+def _typed(value: object, hint: object) -> Any:
     """Return a mapping as the model or dataclass that ``hint`` names; everything else as it is."""
     if not isinstance(value, dict):
         return value
@@ -188,12 +188,12 @@ def _typed(value: Any, hint: Any) -> Any:
     return value
 
 
-def _dataclass(cls: Any, values: dict[str, Any]) -> Any:
+def _dataclass(cls: Any, values: Mapping[str, object]) -> object:
     hints = {field.name: field.type for field in fields(cls)}
     return cls(**{name: _typed(value, hints.get(name)) for name, value in values.items()})
 
 
-def _secrets(settings: Any) -> list[str]:
+def _secrets(settings: object) -> list[str]:
     if not isinstance(settings, Mapping):
         return []
     found = []

@@ -85,7 +85,7 @@ class OpenAIRealtime(LastingCalls, OpenAIRealtimeLLMService):
             return ""
         return self._trouble or f"{self.base_url} opened no session within {_READY_S:g} s"
 
-    async def push_error(self, error_msg: str, *args: Any, **options: Any) -> None:
+    async def push_error(self, error_msg: str, *args: object, **options: object) -> None:
         """Report an error of the service, which ends what this bot can do in the call; before one it is only kept."""
         error_msg = error_msg.replace(self._secret, "***") if self._secret else error_msg
         self._trouble = f"llm.type openai_realtime at {self.base_url}: {error_msg}"
@@ -164,7 +164,7 @@ async def begin_scenario(llm: LastingCalls, context: LLMContext, *, is_first: bo
 
 
 async def _forget(llm: LastingCalls) -> None:
-    service: Any = llm
+    service: object = llm
     if not (hasattr(service, "reset_conversation") and hasattr(service, "_context")):
         name = type(llm).__name__.removeprefix("Lasting")
         raise BotStateError(f"{name} cannot forget a conversation: start this bot again before each scenario")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pipecat.processors.audio.vad_processor import VADProcessor
 from pipecat.processors.frame_processor import FrameProcessor
@@ -36,11 +35,11 @@ _AFTER_BARRIER_S = 5.0  # Pipecat's bound for a tool must not pass before ours h
 class Models:
     """What the sessions of a process share; None for what the settings leave to a service."""
 
-    silero: Any
+    silero: object
     whisper: ShortWhisper | None = None
     voice: Voice | None = None
     recognizers: Recognizers | None = None
-    smart_turn: Any | None = None
+    smart_turn: object | None = None
 
     def warm_up(self) -> None:
         """Do once what is slow the first time."""

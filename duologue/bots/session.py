@@ -98,7 +98,7 @@ class Session:
             case other:
                 logger.info("ignored a %s frame", other)
 
-    async def _message(self, message: dict[str, Any]) -> None:
+    async def _message(self, message: dict[str, object]) -> None:
         if message.get("type") == "client-ready":
             self._pipeline.calls.meet(message)
         self._is_dismissed = self._is_dismissed or message.get("type") == "disconnect-bot"
@@ -158,7 +158,7 @@ def _parsed(data: bytes | str) -> Any:
         raise BadInput(1007, "not a Pipecat protobuf frame") from error
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, object]:
     try:
         value = parse_json(text)
     except ValueError as error:
@@ -168,20 +168,20 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def encoded_message(message: dict[str, Any]) -> bytes:
+def encoded_message(message: dict[str, object]) -> bytes:
     """Return the frame of one RTVI message; of a ``too large`` error in its place when no client would take it."""
     data = _encoded(message)
     return data if len(data) <= MAX_MESSAGE_BYTES else _encoded(_too_large(message, len(data)))
 
 
-def _encoded(message: dict[str, Any]) -> bytes:
+def _encoded(message: dict[str, object]) -> bytes:
     frame = frames_pb2.Frame()
     frame.message.data = json.dumps(message)
     data: bytes = frame.SerializeToString()
     return data
 
 
-def _too_large(message: dict[str, Any], size: int) -> dict[str, Any]:
+def _too_large(message: dict[str, object], size: int) -> dict[str, object]:
     error = f"ValueError: the answer has {size} bytes; the wire takes {MAX_MESSAGE_BYTES}"
     logger.error("%s: %s", message.get("type"), error)
     kind = "error-response" if message.get("id") else "error"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from pipecat.frames.frames import FunctionCallResultProperties
 from pipecat.services.llm_service import FunctionCallParams
@@ -25,7 +24,7 @@ BARRIER_S = 10.0
 MALFORMED_ARGUMENTS = "malformed_arguments"
 """The only key of a call's arguments when what the model wrote is not a JSON object; its value is that text."""
 
-Push = Callable[[dict[str, Any]], Awaitable[None]]
+Push = Callable[[dict[str, object]], Awaitable[None]]
 
 
 class ToolCalls:
@@ -49,7 +48,7 @@ class ToolCalls:
         self._held: dict[Key, asyncio.Future[list[str]]] = {}
         self._forwarded: dict[str, asyncio.Future[ToolResultBody]] = {}
 
-    def meet(self, message: Mapping[str, Any]) -> None:
+    def meet(self, message: Mapping[str, object]) -> None:
         """Take from a client's ``client-ready`` whether it releases writes."""
         data = message.get("data")
         about = data.get("about") if isinstance(data, Mapping) else None
@@ -71,7 +70,7 @@ class ToolCalls:
                 return
             await self._conclude(host.perform(name, arguments), params)
 
-    async def _forward(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolResultBody:
+    async def _forward(self, call_id: str, name: str, arguments: dict[str, object]) -> ToolResultBody:
         """Have the harness run a call and wait for its result, which leaves the exit to the harness as well."""
         answered: asyncio.Future[ToolResultBody] = asyncio.get_running_loop().create_future()
         self._forwarded[call_id] = answered
@@ -105,7 +104,7 @@ class ToolCalls:
         if done.exit_text:
             await self._push({"text": f"<exit>{done.exit_text}</exit>"})
 
-    async def _deliver(self, params: FunctionCallParams, result: Any) -> None:
+    async def _deliver(self, params: FunctionCallParams, result: object) -> None:
         """Give back a result; after the call was ended the brain is not asked for more words."""
         properties = FunctionCallResultProperties(run_llm=False) if self._state.has_exited else None
         if isinstance(params.llm, LastingCalls):
@@ -143,6 +142,6 @@ class ToolCalls:
         return True
 
 
-def _malformed(name: str, text: Any) -> dict[str, Any]:
+def _malformed(name: str, text: object) -> dict[str, object]:
     message = f"the arguments of {name} must be a JSON object; nothing was done. You wrote: {str(text)[:200]}"
     return error_value("invalid_arguments", message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.resources
-from typing import Any
 
 from pipecat.audio.turn.smart_turn.base_smart_turn import BaseSmartTurn, SmartTurnParams
 from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
@@ -18,7 +17,7 @@ from duologue.config import BotConfig
 _TURN_AT_LATEST_S = 5.0  # the strategies end a turn well before; this is Pipecat's net below them
 
 
-def load_smart_turn() -> Any:
+def load_smart_turn() -> object:
     """Return the ONNX session of the turn model that Pipecat ships. Takes about 0.2 s."""
     import onnxruntime
 
@@ -36,13 +35,13 @@ class SharedSmartTurn(LocalSmartTurnAnalyzerV3):
         longest_pause_s: silence in seconds after which a turn is over, whatever the model hears.
     """
 
-    def __init__(self, session: Any, longest_pause_s: float) -> None:
+    def __init__(self, session: object, longest_pause_s: float) -> None:
         BaseSmartTurn.__init__(self, params=SmartTurnParams(stop_secs=longest_pause_s))  # the parent would load a model
         self._session = session
         self._log_data = False
 
 
-def turn_params(config: BotConfig, smart_turn: Any | None) -> LLMUserAggregatorParams:
+def turn_params(config: BotConfig, smart_turn: object | None) -> LLMUserAggregatorParams:
     """Return how the user aggregator finds turns.
 
     Args:
@@ -57,7 +56,7 @@ def turn_params(config: BotConfig, smart_turn: Any | None) -> LLMUserAggregatorP
     )
 
 
-def _strategies(config: BotConfig, smart_turn: Any | None) -> UserTurnStrategies:
+def _strategies(config: BotConfig, smart_turn: object | None) -> UserTurnStrategies:
     if config.turn_taking.type == "service":
         return ExternalUserTurnStrategies()
     return UserTurnStrategies(
@@ -65,7 +64,7 @@ def _strategies(config: BotConfig, smart_turn: Any | None) -> UserTurnStrategies
     )
 
 
-def _stop(config: BotConfig, smart_turn: Any | None) -> BaseUserTurnStopStrategy:
+def _stop(config: BotConfig, smart_turn: object | None) -> BaseUserTurnStopStrategy:
     taking = config.turn_taking
     if taking.type == "smart_turn":
         # The model decides at once, so that the words of the turn are still to come.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.resources
-from typing import Any
 
 import numpy as np
 from pipecat.audio.vad.silero import SileroOnnxModel, SileroVADAnalyzer
@@ -18,7 +17,7 @@ _LOUDNESS_WINDOWS = 32
 """Windows after which the loudness of digital silence need not be measured: a second."""
 
 
-def load_silero() -> Any:
+def load_silero() -> object:
     """Return the ONNX session of the Silero model that Pipecat ships. Takes about 0.1 s."""
     path = importlib.resources.files("pipecat.audio.vad.data").joinpath("silero_vad.onnx")
     return SileroOnnxModel(str(path), force_onnx_cpu=True).session
@@ -27,7 +26,7 @@ def load_silero() -> Any:
 class _SessionState(SileroOnnxModel):
     """The recurrent state of one stream, on a shared ONNX session."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: object) -> None:
         self.session = session
         self.sample_rates = [8000, 16000]
         self.reset_states()
@@ -41,7 +40,7 @@ class SharedSilero(SileroVADAnalyzer):
         config: thresholds and times.
     """
 
-    def __init__(self, session: Any, config: VadConfig) -> None:
+    def __init__(self, session: object, config: VadConfig) -> None:
         params = VADParams(
             confidence=config.confidence,
             start_secs=config.start_secs,

@@ -82,7 +82,7 @@ class WebsocketBot:
             async with asyncio.timeout(_STOP_S):
                 await run
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _hear(self, message: dict[str, object]) -> None:
         if message.get("type") == "client-ready":
             self._pipeline.calls.meet(message)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from pipecat.frames.frames import Frame, InputTransportMessageFrame, OutputTransportMessageFrame
 from pipecat.frames.frames import OutputTransportMessageUrgentFrame as UrgentMessage
@@ -27,7 +26,7 @@ from duologue.bots.session import MAX_MESSAGE_BYTES, encoded_message
 logger = logging.getLogger(__name__)
 
 CheckRequest = Callable[[ServerConnection, Request], Response | None]
-Hear = Callable[[dict[str, Any]], None]
+Hear = Callable[[dict[str, object]], None]
 
 
 class _Serializer(ProtobufFrameSerializer):
@@ -113,7 +112,7 @@ class WebsocketTransport(SingleClientWebsocketServerTransport):
         self._gone = gone
 
     @property
-    def callbacks(self) -> Any:
+    def callbacks(self) -> object:
         """What the input side calls on connects and disconnects."""
         return self._callbacks
 
@@ -123,6 +122,6 @@ class WebsocketTransport(SingleClientWebsocketServerTransport):
             self._input = self._own_input = _Input(self, self._params)
         return self._own_input
 
-    async def _on_client_disconnected(self, websocket: Any) -> None:
+    async def _on_client_disconnected(self, websocket: object) -> None:
         await super()._on_client_disconnected(websocket)
         await self._gone()

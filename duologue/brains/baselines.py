@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.brains.reply import BrainCall, BrainReply
 from duologue.toolkit.tool import END_CALL_TOOL
 
@@ -13,7 +11,7 @@ _GREETING = "Hello, thank you for calling. We are not able to help today. Goodby
 class DoNothing:
     """Greets and hangs up, whatever it hears."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the greeting and the call that ends the conversation, once; silence afterwards."""
         if any(message.get("role") == "assistant" for message in messages):
             return BrainReply()

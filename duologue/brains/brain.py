@@ -25,7 +25,7 @@ __all__ = ["Brain", "BrainCall", "BrainReply", "build_brain"]
 class Brain(Protocol):
     """Decides one side's next words and tool calls."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the next reply.
 
         Args:
@@ -39,10 +39,10 @@ class Brain(Protocol):
 RECORDED_CALLER = "recording"
 """The value of the fact ``caller`` that says that the caller is a recording, which answers no questions."""
 
-Builder = Callable[[dict[str, Any], dict[str, Any]], Brain]
+Builder = Callable[[dict[str, object], dict[str, object]], Brain]
 
 
-def _words(payload: dict[str, Any]) -> tuple[Phrasebook, Vocabulary]:
+def _words(payload: dict[str, object]) -> tuple[Phrasebook, Vocabulary]:
     domain = str(payload.get("domain", ""))
     try:
         return PHRASEBOOKS.get(domain, RULES_NAME), vocabulary_of(domain)
@@ -50,11 +50,11 @@ def _words(payload: dict[str, Any]) -> tuple[Phrasebook, Vocabulary]:
         raise ConfigError(f"scripted brains need a phrasebook: {error}; use llm.type openai for this domain") from error
 
 
-def _scripted_user(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+def _scripted_user(payload: dict[str, Any], settings: dict[str, object]) -> Brain:
     return ScriptedUser(*_words(payload), dict(payload.get("facts") or {}))
 
 
-def _reference(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+def _reference(payload: dict[str, Any], settings: dict[str, object]) -> Brain:
     if payload.get("plan") is None:
         raise ConfigError("llm.type reference needs the plan in its scenario payload; run it with our own bridge")
     facts = dict(payload.get("facts") or {})
@@ -63,7 +63,7 @@ def _reference(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
     return Reference(*_words(payload), payload["plan"], str(payload.get("family", "")))
 
 
-def _wrong_action(payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+def _wrong_action(payload: dict[str, Any], settings: dict[str, object]) -> Brain:
     plans = payload.get("mutations") or {}
     kind = settings.get("mutation")
     if kind not in plans:
@@ -82,7 +82,7 @@ _BUILDERS: dict[str, Builder] = {
 }
 
 
-def build_brain(kind: str, payload: dict[str, Any], settings: dict[str, Any]) -> Brain:
+def build_brain(kind: str, payload: dict[str, Any], settings: dict[str, object]) -> Brain:
     """Return the brain ``kind`` for one scenario.
 
     Args:

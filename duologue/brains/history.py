@@ -68,7 +68,7 @@ def _append_words(acts: list[Act], kind: type[Heard] | type[Spoke], text: str) -
         acts.append(kind(text))
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if isinstance(content, str):
         return content.strip()
     if isinstance(content, list):
@@ -77,7 +77,7 @@ def _text(content: Any) -> str:
     return ""
 
 
-def _call(call: dict[str, Any], results: dict[str, dict[str, Any]]) -> Called:
+def _call(call: dict[str, Any], results: dict[str, dict[str, object]]) -> Called:
     function = call.get("function") or {}
     arguments = _json(function.get("arguments") or "{}")
     name = str(function.get("name"))

@@ -141,7 +141,7 @@ def build_steps(plan: Sequence[dict[str, Any]], book: Phrasebook, final_check: s
     return tuple(steps)
 
 
-def _step(side: Side, name: str, arguments: dict[str, Any], book: Phrasebook) -> Step:
+def _step(side: Side, name: str, arguments: dict[str, object], book: Phrasebook) -> Step:
     if side is Side.AGENT:
         return Step(side, name, arguments)
     request = book.request(name, arguments)

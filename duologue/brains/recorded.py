@@ -30,7 +30,7 @@ class RecordedCallReference:
         self._refusal = str(facts.get("refusal") or "")
         self._one_by_one = bool(facts.get("one_by_one"))
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the next words or calls; nothing while a call runs or before the caller was heard."""
         acts = read_acts(messages)
         heard = [act for act in acts if isinstance(act, Heard) and not _is_kick_off(act.text)]
@@ -50,7 +50,7 @@ class RecordedCallReference:
 class Silent:
     """Hears everything, says nothing and calls nothing."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return nothing."""
         return BrainReply()
 
@@ -58,7 +58,7 @@ class Silent:
 class EveryTool:
     """Calls each of its tools once without arguments as soon as it has heard something."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return all calls at once, then a few words."""
         acts = read_acts(messages)
         called = [act for act in acts if isinstance(act, Called)]

@@ -94,7 +94,7 @@ class Reference:
         self._vocabulary = vocabulary
         self._steps = build_steps(plan, phrasebook, family)
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the next words or tool calls; nothing once the call was ended or a tool still runs."""
         acts = read_acts(messages)
         enders = {END_CALL_TOOL, *self._book.transfers}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from duologue.brains.dialogue import (
     AGENT_COURTESIES,
@@ -48,14 +47,14 @@ class ScriptedUser:
     """
 
     def __init__(
-        self, phrasebook: Phrasebook, vocabulary: Vocabulary, facts: dict[str, Any], tuning: Tuning | None = None
+        self, phrasebook: Phrasebook, vocabulary: Vocabulary, facts: dict[str, object], tuning: Tuning | None = None
     ) -> None:
         self._book = phrasebook
         self._vocabulary = vocabulary
         self._facts = facts
         self._tuning = tuning or Tuning()
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the caller's next words or tool calls; nothing once it has said goodbye."""
         acts = read_acts(messages)
         if not acts or self._has_parted(acts):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from duologue.protocol.messages import InterruptionMark, RtviMessage
 from duologue.protocol.requests import StrayAnswer
@@ -18,7 +17,7 @@ _FINAL = re.compile(r"<final_response>(.*)</final_response>", re.DOTALL)
 _MOST_TOKENS = 10**12  # beyond any model's use of a call: such a count is a mistake
 _MOST_DIGITS = 12  # as many as the largest count has; int() of endless digits takes quadratic time
 
-Data = dict[str, Any]
+Data = dict[str, object]
 Inbound = RtviMessage | InterruptionMark | StrayAnswer
 
 

@@ -213,8 +213,8 @@ class BotConnection:
         if self._socket is not None:
             self._socket.transport.abort()
 
-    async def _answer(self, request_id: str, message: RtviMessage, kind: str, timeout_s: float) -> Any:
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    async def _answer(self, request_id: str, message: RtviMessage, kind: str, timeout_s: float) -> object:
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = future
         try:
             async with asyncio.timeout(timeout_s):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.bridge.party import CallContext
 from duologue.bridge.reconcile import Reconciler
 from duologue.bridge.state_sync import StateSync
@@ -41,7 +39,7 @@ async def _pull_context(attempt: CallContext, side: Side) -> None:
     attempt.log.write(ContextPulled(side=side, messages=tuple(context)))
 
 
-def _parsed_context(side: Side, request_id: str, d: Any) -> list[Any]:
+def _parsed_context(side: Side, request_id: str, d: object) -> list[object]:
     try:
         return parse_context(d)
     except ValueError as error:
@@ -69,7 +67,7 @@ async def _pull_summary(attempt: CallContext, shadows: Reconciler, side: Side, *
         _compare(attempt, shadows, side, summary)
 
 
-def _parsed_summary(side: Side, request_id: str, d: Any) -> Summary:
+def _parsed_summary(side: Side, request_id: str, d: object) -> Summary:
     try:
         return parse_summary(d)
     except ValueError as error:

@@ -52,7 +52,7 @@ def parse_tool_call(side: Side, item: object) -> ToolRequest | None:
     return ToolRequest(side, body.id, body.name, body.arguments)
 
 
-def tool_schemas(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
+def tool_schemas(scenario: Scenario, side: Side) -> list[dict[str, object]]:
     """Return name, description and JSON schema of every tool that ``side`` may call.
 
     Raises:
@@ -110,7 +110,7 @@ class ForeignTools:
             log.write(ExitRequested(side=side, text=done.exit_text))
         return bool(done.exit_text)
 
-    async def _answer(self, request: ToolRequest, result: Any, *, ends_call: bool) -> None:
+    async def _answer(self, request: ToolRequest, result: object, *, ends_call: bool) -> None:
         control = messages.tool_result(request.call_id, request.name, result, ends_call=ends_call)
         timeout_s = self._attempt.settings.request_timeout_s
         request_id, d = await self._attempt.party(request.side).connection.request(control, timeout_s)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 from duologue.bridge.connection import lockstep_problem
 from duologue.bridge.foreign_tools import tool_schemas
@@ -85,14 +84,14 @@ def prompt_digest(prompt: str) -> str:
     return hashlib.sha256(prompt.encode("utf-8")).hexdigest()
 
 
-def scenario_payload(attempt: CallContext, side: Side) -> dict[str, Any]:
+def scenario_payload(attempt: CallContext, side: Side) -> dict[str, object]:
     """Return what a bot's brain may know of the scenario: the caller's facts; the agent's, and the plan, for an oracle.
 
     The agent's facts can give the solution away, so that a system under test is not sent them.
     """
     scenario = attempt.scenario
     wants_plan = side is Side.AGENT and attempt.party(side).about.plan
-    payload: dict[str, Any] = {
+    payload: dict[str, object] = {
         "name": scenario.name,
         "domain": scenario.domain,
         "family": scenario.family,
@@ -163,7 +162,7 @@ async def _flag(attempt: CallContext, side: Side, control: ControlRequest) -> No
         raise InitializationFailed(f"the {side} bot refused {control.t}{_last_error(attempt, side, control.t)}")
 
 
-async def _initialize(attempt: CallContext, side: Side, full: dict[str, Any] | None) -> Report:
+async def _initialize(attempt: CallContext, side: Side, full: dict[str, object] | None) -> Report:
     shared, actions = initial_payload(attempt.scenario, side, full)
     d = await _request(attempt, side, messages.apply_initialization(attempt.scenario.domain, shared, actions))
     try:
@@ -234,7 +233,7 @@ def _check_read_back(
             )
 
 
-async def _request(attempt: CallContext, side: Side, control: ControlRequest) -> Any:
+async def _request(attempt: CallContext, side: Side, control: ControlRequest) -> object:
     try:
         _, d = await attempt.party(side).connection.request(control, attempt.settings.init_timeout_s)
     except (BotTimeout, ProtocolViolation) as error:

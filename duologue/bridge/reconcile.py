@@ -40,7 +40,7 @@ class Admission:
     fatal: bool = False
 
 
-def parse_write(side: Side, data: dict[str, Any]) -> Write:
+def parse_write(side: Side, data: dict[str, object]) -> Write:
     """Parse the payload of ``action-applied``; keys that are not ours are ignored.
 
     Raises:
@@ -138,7 +138,7 @@ class Reconciler:
             return f"the result of {action.name} differs from the shadow's"
         return ""
 
-    async def perform(self, side: Side, name: str, arguments: dict[str, Any], clones: Clones) -> Performed:
+    async def perform(self, side: Side, name: str, arguments: dict[str, object], clones: Clones) -> Performed:
         """Run a tool on the shadow of a side whose database is the harness's own, and on the attempt's clones.
 
         Raises:
@@ -150,7 +150,7 @@ class Reconciler:
             self.streams[side].append(done.action)
         return done
 
-    def happen(self, kind: str, data: dict[str, Any]) -> None:
+    def happen(self, kind: str, data: dict[str, object]) -> None:
         """Let a world event change the shadows.
 
         Raises:
@@ -193,7 +193,7 @@ class Reconciler:
             raise ReconcileFailed(f"the {side} bot's database differs from its shadow again after a full push")
         self._repaired.add(side)
 
-    def log_problem(self, side: Side, actions: tuple[dict[str, Any], ...]) -> str:
+    def log_problem(self, side: Side, actions: tuple[dict[str, object], ...]) -> str:
         """Return how the bot's own action log differs from the stream seen live, or an empty text."""
         stream = self.streams[side]
         if len(actions) != len(stream):
@@ -213,7 +213,9 @@ class Reconciler:
         return state
 
 
-def initial_payload(scenario: Scenario, side: Side, full: dict[str, Any] | None) -> tuple[dict[str, Any], list[Delta]]:
+def initial_payload(
+    scenario: Scenario, side: Side, full: dict[str, object] | None
+) -> tuple[dict[str, object], list[Delta]]:
     """Return ``shared_state_init`` and ``actions`` for one side; ``full`` replaces both when the side starts whole."""
     if full is not None:
         return full, []
@@ -236,7 +238,7 @@ def build_reconciler(scenario: Scenario, epoch: str) -> Reconciler:
         raise InitializationFailed(f"{scenario.name}: {error}") from error
 
 
-def _content(action: RecordedAction) -> dict[str, Any]:
+def _content(action: RecordedAction) -> dict[str, object]:
     return {
         "action_type": action.action_type,
         "name": action.name,

@@ -90,7 +90,7 @@ class PlanPayload:
         return {"plan": [_step(step) for step in self.plan], **({"mutations": mutations} if mutations else {})}
 
 
-def _step(step: ReferenceAction) -> dict[str, Any]:
+def _step(step: ReferenceAction) -> dict[str, object]:
     return {
         "action_id": step.action_id,
         "side": step.side.value,

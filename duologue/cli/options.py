@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 from duologue import __version__
@@ -89,7 +89,7 @@ class Options:
     verbosity: int = 0
     rerun: Path | None = None
     causes: tuple[Cause, ...] = ()
-    parsed: dict[str, Any] = field(default_factory=dict)
+    parsed: dict[str, object] = field(default_factory=dict)
 
 
 class _Parser(argparse.ArgumentParser):

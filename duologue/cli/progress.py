@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -196,7 +195,7 @@ def results_table(results: Sequence[ScenarioResult], *, with_reasons: bool = Tru
     return table
 
 
-def print_summaries(console: Console, summaries: Mapping[str, Mapping[str, Any]]) -> None:
+def print_summaries(console: Console, summaries: Mapping[str, Mapping[str, object]]) -> None:
     """Print what domains say about the run, as one JSON object each."""
     for summary in summaries.values():
         text = json.dumps(summary, indent=2, ensure_ascii=False)

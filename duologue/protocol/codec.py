@@ -92,8 +92,8 @@ def _audio(audio: Any) -> AudioChunk:
     return AudioChunk(audio.audio, rate, channels, audio.pts if audio.HasField("pts") else None)
 
 
-def _envelope(message: RtviMessage) -> dict[str, Any]:
-    envelope: dict[str, Any] = {"label": RTVI_LABEL, "type": message.type}
+def _envelope(message: RtviMessage) -> dict[str, object]:
+    envelope: dict[str, object] = {"label": RTVI_LABEL, "type": message.type}
     if message.id:
         envelope["id"] = message.id
     if message.data is not None:

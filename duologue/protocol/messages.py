@@ -66,7 +66,7 @@ class ControlRequest:
 
     def message(self, request_id: str) -> RtviMessage:
         """Return the envelope with its id."""
-        data: dict[str, Any] = {"t": self.t}
+        data: dict[str, object] = {"t": self.t}
         if self.d is not None:
             data["d"] = self.d
         return RtviMessage("client-message", request_id, data)
@@ -95,13 +95,13 @@ def reset() -> ControlRequest:
 
 def update_system_prompt(
     prompt: str,
-    tools: Mapping[str, Any],
+    tools: Mapping[str, object],
     tool_domain: str,
-    scenario: Mapping[str, Any],
-    tool_schemas: Sequence[Mapping[str, Any]] | None = None,
+    scenario: Mapping[str, object],
+    tool_schemas: Sequence[Mapping[str, object]] | None = None,
 ) -> ControlRequest:
     """Begin a new scenario on a bot; the result is a flag. ``tool_schemas`` go to one that does not host the tools."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "prompt": prompt,
         "tools": json.dumps(tools),
         "add_suffix": False,
@@ -114,19 +114,19 @@ def update_system_prompt(
 
 
 def apply_initialization(
-    domain: str, shared_state_init: Mapping[str, Any], actions: Sequence[Mapping[str, Any]]
+    domain: str, shared_state_init: Mapping[str, object], actions: Sequence[Mapping[str, object]]
 ) -> ControlRequest:
     """Put a bot's database into its initial state; the result is a report."""
     fields = {"domain": domain, "shared_state_init": json.dumps(shared_state_init), "actions": list(actions)}
     return ControlRequest("apply_initialization", fields)
 
 
-def apply_sync_delta(domain: str, delta: Mapping[str, Any], epoch: str) -> ControlRequest:
+def apply_sync_delta(domain: str, delta: Mapping[str, object], epoch: str) -> ControlRequest:
     """Change a bot's database as the other side's write demands; the result is a report."""
     return ControlRequest("apply_sync_delta", {"domain": domain, "delta": dict(delta), "epoch": epoch})
 
 
-def apply_event(side: Side, kind: str, data: Mapping[str, Any], epoch: str) -> ControlRequest:
+def apply_event(side: Side, kind: str, data: Mapping[str, object], epoch: str) -> ControlRequest:
     """Let a world event change a bot's database; the result is a report."""
     return ControlRequest("apply_event", {"side": side.value, "kind": kind, "data": dict(data), "epoch": epoch})
 
@@ -141,7 +141,7 @@ def get_context_history() -> ControlRequest:
     return ControlRequest("get_context_history")
 
 
-def tool_result(call_id: str, name: str, result: Any, *, ends_call: bool = False) -> ControlRequest:
+def tool_result(call_id: str, name: str, result: object, *, ends_call: bool = False) -> ControlRequest:
     """Give a bot the result of a tool call that it forwarded; the result of the request is a flag."""
     fields = {"id": call_id, "name": name, "result": result}
     return ControlRequest("tool-result", {**fields, "ends_call": True} if ends_call else fields)

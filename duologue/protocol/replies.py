@@ -70,7 +70,7 @@ class Summary:
     has_extras: bool = field(default=False)
 
 
-def parse_bot_ready(data: Any) -> BotAbout:
+def parse_bot_ready(data: object) -> BotAbout:
     """Parse the data of ``bot-ready``; absent capabilities take the values of a stock bot."""
     if not isinstance(data, dict):
         raise ValueError("bot-ready without data")
@@ -96,14 +96,14 @@ def parse_bot_ready(data: Any) -> BotAbout:
     )
 
 
-def parse_flag(d: Any) -> bool:
+def parse_flag(d: object) -> bool:
     """Parse the result of ``reset``, ``update_system_prompt`` and ``release_action``."""
     if not isinstance(d, bool):
         raise ValueError(f"expected true or false, found {_brief(d)}")
     return d
 
 
-def parse_report(d: Any) -> Report:
+def parse_report(d: object) -> Report:
     """Parse ``{"success", "errors", "digest"?}``."""
     if not isinstance(d, dict) or not isinstance(d.get("success"), bool):
         raise ValueError(f'expected {{"success": bool, "errors": [...]}}, found {_brief(d)}')
@@ -113,12 +113,12 @@ def parse_report(d: Any) -> Report:
     return Report(d["success"], tuple(str(error) for error in errors), _text(d.get("digest"), "digest"))
 
 
-def report_fields(report: Report) -> dict[str, Any]:
+def report_fields(report: Report) -> dict[str, object]:
     """Return a report as it travels."""
     return {"success": report.success, "errors": list(report.errors), "digest": report.digest}
 
 
-def parse_summary(d: Any) -> Summary:
+def parse_summary(d: object) -> Summary:
     """Parse the scenario summary; unknown keys are ignored."""
     if not isinstance(d, dict):
         raise ValueError(f"expected an object, found {_brief(d)}")
@@ -144,7 +144,7 @@ def parse_summary(d: Any) -> Summary:
     )
 
 
-def parse_context(d: Any) -> list[Any]:
+def parse_context(d: object) -> list[object]:
     """Parse the LLM context: a list, JSON text, or a Python literal (also one that quotes JSON text).
 
     Received text is never evaluated; literals go through the literal parser only.
@@ -159,7 +159,7 @@ def parse_context(d: Any) -> list[Any]:
     raise ValueError(f"expected a list of messages, found {_brief(value)}")
 
 
-def _literal(text: str) -> Any:
+def _literal(text: str) -> object:
     if len(text) > MAX_MESSAGE_BYTES:
         raise ValueError(f"a context of {len(text)} characters is too large")
     try:
@@ -173,13 +173,13 @@ def _literal(text: str) -> Any:
         raise ValueError(f"a context that is neither JSON nor a literal: {_brief(text)}") from error
 
 
-def _text(value: Any, key: str) -> str | None:
+def _text(value: object, key: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ValueError(f"{key} must be text, found {_brief(value)}")
     return value
 
 
-def _whole(value: Any, key: str) -> int:
+def _whole(value: object, key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{key} must be a whole number, found {_brief(value)}")
     return value

@@ -90,8 +90,8 @@ class RequestBook:
             self._close(message.id, kind)
             return Reply(message.id, error=str(data.get("error", "no reason given"))[:2000])
         is_handshake = message.type == "bot-ready"
-        named: Any = HANDSHAKE if is_handshake else data.get("t", "")
-        result: Any = data if is_handshake else data.get("d")
+        named: object = HANDSHAKE if is_handshake else data.get("t", "")
+        result: object = data if is_handshake else data.get("d")
         if named != kind:
             return StrayAnswer(Stray.MISMATCHED, message.id, kind)
         self._close(message.id, kind)

@@ -38,7 +38,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node)]
@@ -47,7 +47,7 @@ def _check_depth(value: Any) -> None:
     raise ValueError("JSON that is nested too deeply")
 
 
-def _children(node: Any) -> list[Any]:
+def _children(node: object) -> list[object]:
     if isinstance(node, dict):
         return [child for child in node.values() if isinstance(child, dict | list)]
     if isinstance(node, list):

@@ -50,8 +50,8 @@ class DbAssertion(Record):
 
     side: Side
     func_name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    assert_value: Any = True
+    arguments: dict[str, object] = Field(default_factory=dict)
+    assert_value: object = True
     message: str | None = None
 
 
@@ -70,5 +70,5 @@ class RecordedAction(Record):
     side: Side | None = None
 
 
-Delta = dict[str, Any]
+Delta = dict[str, object]
 """Changes to one side's database: path (``a.b`` or ``table[ID].field``) to new value."""

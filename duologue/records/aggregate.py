@@ -71,7 +71,7 @@ class GroupAggregate(Record):
     reports: dict[str, Rate] = Field(default_factory=dict)
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if key != "reports" or value}
 
@@ -89,6 +89,6 @@ class RunAggregate(Record):
     scored_as: tuple[str, ...] = ()
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = handler(self)
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        data: dict[str, object] = handler(self)
         return {key: value for key, value in data.items() if key != "lines" or value}

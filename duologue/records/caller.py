@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -47,7 +47,7 @@ class ClipSource(Record):
     audio: str | None = None
     audio_b64: str | None = Field(default=None, repr=False)
     text: str | None = None
-    voice: dict[str, Any] = Field(default_factory=dict)
+    voice: dict[str, object] = Field(default_factory=dict)
     transcript: str = ""
     language: str = "en"
 
@@ -155,7 +155,7 @@ STORED_RECORDINGS = "frozen_caller"
 """The key under which a stored scenario holds the utterances of a recorded caller."""
 
 
-def read_stored_caller(data: Mapping[str, Any]) -> dict[str, Any]:
+def read_stored_caller(data: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a scenario with its stored recordings as a ``caller``.
 
     Raises:
@@ -171,7 +171,7 @@ def read_stored_caller(data: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def stored_caller(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+def stored_caller(kind: str, data: dict[str, object]) -> dict[str, object]:
     """Return what of a serialized caller is stored: nothing of a live one, of a recorded one only its utterances."""
     match kind:
         case "live":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
@@ -82,7 +82,7 @@ class ChannelConditions(Record):
         return self == _NOTHING
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         return {key: value for key, value in handler(self).items() if value}
 
 
@@ -102,7 +102,7 @@ class LineConditions(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_both(cls, data: Any) -> Any:
+    def _read_both(cls, data: object) -> object:
         if not isinstance(data, Mapping) or "both" not in data:
             return data
         rest = {key: value for key, value in data.items() if key != "both"}
@@ -112,7 +112,7 @@ class LineConditions(Record):
 
     @field_validator("to_agent", "to_user", mode="before")
     @classmethod
-    def _read_empty(cls, value: Any) -> Any:
+    def _read_empty(cls, value: object) -> object:
         return {} if value is None else value
 
     @model_validator(mode="after")
@@ -136,7 +136,7 @@ class LineConditions(Record):
         return hashlib.sha256(text.encode()).hexdigest()
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data = {key: value for key, value in handler(self).items() if value}
         return {} if self.is_clean else data
 

@@ -17,37 +17,12 @@ from duologue.records.record import Record
 from duologue.records.scenario import Scenario
 
 __all__ = [
-    "ActionApplied",
-    "BotMessage",
-    "BotReady",
-    "BotSpeaking",
-    "CallEnded",
-    "CallStarted",
-    "ContextPulled",
-    "DeltaPushed",
-    "DomainEvent",
-    "Event",
-    "ExitRequested",
-    "Fault",
-    "FinalState",
-    "HeardText",
-    "InitialState",
-    "Interrupted",
-    "LoopTimed",
-    "Prepared",
-    "ProtocolNote",
-    "RecordingWritten",
-    "SpokenText",
-    "StateChecked",
-    "SummaryPulled",
-    "TokensUsed",
-    "ToolCalled",
-    "ToolReturned",
-    "TraceHeader",
-    "UserTurn",
-    "UtteranceAnswered",
-    "UtterancePlayed",
-]
+    "ActionApplied", "BotMessage", "BotReady", "BotSpeaking", "CallEnded", "CallStarted", "ContextPulled",
+    "DeltaPushed", "DomainEvent", "Event", "ExitRequested", "Fault", "FinalState", "HeardText", "InitialState",
+    "Interrupted", "LoopTimed", "OpenEvent", "Prepared", "ProtocolNote", "RecordingWritten", "ResourceSnapshot",
+    "SpokenText", "StateChecked", "SummaryPulled", "TokensUsed", "ToolCalled", "ToolReturned", "TraceHeader",
+    "UserTurn", "UtteranceAnswered", "UtterancePlayed",
+]  # fmt: skip
 
 TRACE_SCHEMA = 1  # goes up when a reader of this version could misread a trace
 
@@ -64,7 +39,7 @@ class TraceHeader(Record):
     utc_started: str
     scenario: Scenario
     settings: dict[str, Any] = Field(default_factory=dict)
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    provenance: dict[str, object] = Field(default_factory=dict)
     compat: tuple[str, ...] = ()
 
 
@@ -99,10 +74,10 @@ class InitialState(EventBase):
     """Both shadow databases after initialization and the first sync."""
 
     event: Literal["initial_state"] = "initial_state"
-    agent_db: dict[str, Any] | None
-    user_db: dict[str, Any] | None
-    agent_memory: dict[str, Any] = Field(default_factory=dict)
-    user_memory: dict[str, Any] = Field(default_factory=dict)
+    agent_db: dict[str, object] | None
+    user_db: dict[str, object] | None
+    agent_memory: dict[str, object] = Field(default_factory=dict)
+    user_memory: dict[str, object] = Field(default_factory=dict)
 
 
 class CallStarted(EventBase):
@@ -142,7 +117,7 @@ class UtterancePlayed(EventBase):
     clip: str = ""
 
     @model_serializer(mode="wrap")
-    def _without_clip(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_clip(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if key != "clip" or value}
 
@@ -195,7 +170,7 @@ class ToolCalled(EventBase):
     side: Side
     call_id: str
     name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, object] = Field(default_factory=dict)
 
 
 class ToolReturned(EventBase):
@@ -237,7 +212,7 @@ class DomainEvent(EventBase):
     event: Literal["domain_event"] = "domain_event"
     domain: str
     kind: str
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, object] = Field(default_factory=dict)
 
 
 class ResourceSnapshot(EventBase):
@@ -337,10 +312,10 @@ class SummaryPulled(EventBase):
 
     event: Literal["summary_pulled"] = "summary_pulled"
     side: Side
-    actions: tuple[dict[str, Any], ...] = ()
+    actions: tuple[dict[str, object], ...] = ()
     db_hash: str | None = None
     digest: str | None = None
-    db: dict[str, Any] | None = None
+    db: dict[str, object] | None = None
 
 
 class ContextPulled(EventBase):
@@ -376,7 +351,7 @@ class RecordingWritten(EventBase):
     said_sha256: str = ""
 
     @model_serializer(mode="wrap")
-    def _without_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if value or key not in ("said_path", "said_sha256")}
 
@@ -397,37 +372,12 @@ class OpenEvent(EventBase):
 
 
 KnownEvent = Annotated[
-    BotReady
-    | Prepared
-    | InitialState
-    | CallStarted
-    | BotSpeaking
-    | SpokenText
-    | UtterancePlayed
-    | UtteranceAnswered
-    | HeardText
-    | UserTurn
-    | Interrupted
-    | ToolCalled
-    | ToolReturned
-    | ActionApplied
-    | DeltaPushed
-    | DomainEvent
-    | ResourceSnapshot
-    | StateChecked
-    | TokensUsed
-    | ExitRequested
-    | BotMessage
-    | Fault
-    | ProtocolNote
-    | LoopTimed
-    | CallEnded
-    | SummaryPulled
-    | ContextPulled
-    | FinalState
-    | RecordingWritten,
+    BotReady | Prepared | InitialState | CallStarted | BotSpeaking | SpokenText | UtterancePlayed | UtteranceAnswered
+    | HeardText | UserTurn | Interrupted | ToolCalled | ToolReturned | ActionApplied | DeltaPushed | DomainEvent |
+    ResourceSnapshot | StateChecked | TokensUsed | ExitRequested | BotMessage | Fault | ProtocolNote | LoopTimed |
+    CallEnded | SummaryPulled | ContextPulled | FinalState | RecordingWritten,
     Field(discriminator="event"),
-]
+]  # fmt: skip
 
 Event = KnownEvent | OpenEvent
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from duologue.records.record import Record
@@ -40,7 +38,7 @@ class JudgeProvenance(Record):
     trace_digest: str
     url: str
     model: str
-    sampling: dict[str, Any] = Field(default_factory=dict)
+    sampling: dict[str, object] = Field(default_factory=dict)
 
 
 class JudgeResult(Record):

@@ -30,7 +30,7 @@ class JudgeReply(Record):
     round: int = 1
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if (key, value) not in (("check", ""), ("round", 1))}
 

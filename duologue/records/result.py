@@ -189,7 +189,7 @@ class ScenarioResult(Record):
     tokens: dict[Side, TokenUse] = Field(default_factory=dict)
     expected: ExpectedEnd = ExpectedEnd()
     evidence: dict[Side, EvidenceSource] = Field(default_factory=dict)
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    provenance: dict[str, object] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
     caller: tuple[Verdict, ...] = ()
     grader: str = ""
@@ -198,7 +198,7 @@ class ScenarioResult(Record):
     line: LineConditions = CLEAN
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if key not in ("reports", "line") or value}
 

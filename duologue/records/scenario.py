@@ -101,7 +101,7 @@ class WorldEvent(Record):
 
     at_ms: int = Field(ge=0)
     kind: str
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, object] = Field(default_factory=dict)
     before: str = ""
 
 
@@ -147,7 +147,7 @@ class Scenario(Record):
     disallow_extra_items: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
     caller: Caller = LiveCaller()
-    grading: dict[str, Any] = Field(default_factory=dict)
+    grading: dict[str, object] = Field(default_factory=dict)
     max_tool_turns: int | None = Field(default=None, ge=1)
     world_events: tuple[WorldEvent, ...] = ()
     resource_data: dict[str, JsonValue] = Field(default_factory=dict)
@@ -155,7 +155,7 @@ class Scenario(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_caller(cls, data: Any) -> Any:
+    def _read_caller(cls, data: object) -> object:
         return read_stored_caller(data) if isinstance(data, Mapping) else data
 
     @model_validator(mode="after")
@@ -175,9 +175,9 @@ class Scenario(Record):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         """Leave out what only some domains have."""
-        data: dict[str, Any] = {}
+        data: dict[str, object] = {}
         for key, value in handler(self).items():
             if key == "caller":
                 data.update(stored_caller(self.caller.kind, value))

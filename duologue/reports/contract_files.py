@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from duologue.protocol.strict_json import parse_json
 from duologue.records import run_layout as layout
@@ -39,7 +38,7 @@ def write_scenario_files(folder: Path, trace: Trace, result: ScenarioResult) -> 
     write_json(folder / layout.RESULT, result.model_dump(mode="json"))
 
 
-def final_response(trace: Trace) -> Any:
+def final_response(trace: Trace) -> object:
     """Return ``[{"actions": [...]}]`` from the summaries, or without any the responses that were pushed."""
     summaries = [_last(trace, side, SummaryPulled) for side in (Side.AGENT, Side.USER)]
     if not any(summaries):
@@ -51,7 +50,7 @@ def final_response(trace: Trace) -> Any:
     return [{"actions": actions}]
 
 
-def _pushed(event: BotMessage) -> Any:
+def _pushed(event: BotMessage) -> object:
     if not isinstance(event.data, str):
         return event.data
     try:
@@ -94,7 +93,7 @@ def _write_config(folder: Path, scenario: Scenario, result: ScenarioResult) -> N
         remove(reference)
 
 
-def _metadata(scenario: Scenario, result: ScenarioResult) -> dict[str, Any]:
+def _metadata(scenario: Scenario, result: ScenarioResult) -> dict[str, object]:
     optional = {
         "db_state_assertions": [item.model_dump(mode="json") for item in scenario.db_state_assertions],
         "nl_assertions": list(scenario.nl_assertions),

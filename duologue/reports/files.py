@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 
 def write_text(path: Path, text: str) -> None:
@@ -22,7 +21,7 @@ def write_text(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write ``value`` as indented JSON with sorted keys."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from duologue.records.action import Side
 from duologue.records.result import ScenarioResult
@@ -12,7 +11,7 @@ from duologue.records.scenario import SignalName
 NOT_APPLICABLE = "N/A"
 
 
-def metrics(result: ScenarioResult, folder: Path) -> dict[str, Any]:
+def metrics(result: ScenarioResult, folder: Path) -> dict[str, object]:
     """Return the contract's metrics of one attempt.
 
     Verdicts that are neither true nor false are ``"N/A"``. ``turns[].timestamp`` and ``duration_seconds``
@@ -49,8 +48,8 @@ def metrics(result: ScenarioResult, folder: Path) -> dict[str, Any]:
     }
 
 
-def _sometimes(result: ScenarioResult) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _sometimes(result: ScenarioResult) -> dict[str, object]:
+    found: dict[str, object] = {}
     if result.insufficient_agent_turns:
         found["insufficient_agent_turns"] = True
     state = result.verdict(SignalName.DB_STATE_MATCH)
@@ -78,7 +77,7 @@ def _sometimes(result: ScenarioResult) -> dict[str, Any]:
     return found
 
 
-def _ours(result: ScenarioResult) -> dict[str, Any]:
+def _ours(result: ScenarioResult) -> dict[str, object]:
     return {
         "outcome": result.outcome.model_dump(mode="json"),
         "scored_as": result.scored_as,

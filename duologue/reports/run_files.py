@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -104,7 +103,7 @@ def latencies_csv(results: Sequence[ScenarioResult]) -> str:
     return buffer.getvalue()
 
 
-def _results(run: LoadedRun, aggregate: RunAggregate) -> dict[str, Any]:
+def _results(run: LoadedRun, aggregate: RunAggregate) -> dict[str, object]:
     return {
         "schema_version": 1,
         "run_ids": sorted({result.run_id for result in run.results}),
@@ -116,7 +115,7 @@ def _results(run: LoadedRun, aggregate: RunAggregate) -> dict[str, Any]:
     }
 
 
-def _outcome(item: StoredResult) -> dict[str, Any]:
+def _outcome(item: StoredResult) -> dict[str, object]:
     result = item.result
     return {
         "scenario": result.scenario,
@@ -133,6 +132,6 @@ def _outcome(item: StoredResult) -> dict[str, Any]:
     }
 
 
-def _distinct(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _distinct(values: Sequence[dict[str, object]]) -> list[dict[str, object]]:
     texts = sorted({json.dumps(value, sort_keys=True) for value in values})
     return [json.loads(text) for text in texts]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.records.result import ScenarioResult
 
 NO_WORDS = "[INTERRUPTED]"
 """The words of a turn in which speech was heard but no text was reported."""
 
 
-def seglst(result: ScenarioResult) -> list[dict[str, Any]]:
+def seglst(result: ScenarioResult) -> list[dict[str, object]]:
     """Return one segment for each turn, sorted by time, in seconds of media time.
 
     Ends are where the speech ends on the recording; nothing is subtracted from them.

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from duologue.errors import ConfigError, DuologueError
 from duologue.records.redaction import REDACTED, redact_url
@@ -89,7 +88,7 @@ def redact_argv(argv: Sequence[str]) -> list[str]:
     return shown
 
 
-def redact_values(values: Mapping[str, Any]) -> dict[str, Any]:
+def redact_values(values: Mapping[str, object]) -> dict[str, object]:
     """Return ``values`` with those under secret names replaced, unless they are empty."""
     return {
         key: REDACTED if value and _SECRET.search(key) else redact_url(value) if isinstance(value, str) else value
@@ -102,9 +101,9 @@ def write_run_args(
     *,
     started: datetime,
     argv: Sequence[str],
-    parsed: Mapping[str, Any],
+    parsed: Mapping[str, object],
     names: Sequence[str],
-    rerun: Mapping[str, Any] | None = None,
+    rerun: Mapping[str, object] | None = None,
 ) -> None:
     """Write ``run_args.json``: one invocation with its arguments and the scenarios it resolved to, secrets redacted.
 

@@ -62,7 +62,7 @@ def load_line(path: Path) -> LineConditions:
         ) from error
 
 
-def _explain(error: ValidationError, value: dict[str, Any]) -> Iterator[str]:
+def _explain(error: ValidationError, value: dict[str, object]) -> Iterator[str]:
     """Yield one line for each problem: the key as the file has it, what is wrong, and the likely meant key."""
     for problem in error.errors(include_url=False, include_input=False):
         location = [str(part) for part in problem["loc"]]

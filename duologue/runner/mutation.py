@@ -132,7 +132,7 @@ def _end_of_work(scenario: Scenario, plan: Plan) -> int:
 
 def _changed_arguments(
     scenario: Scenario, step: ReferenceAction, pool: dict[str, list[Any]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     tool = _tool(scenario, step)
     compared = step.arguments if step.compare_args is None else step.compare_args
     for name in compared:
@@ -142,14 +142,14 @@ def _changed_arguments(
                 yield arguments
 
 
-def _other_values(tool: Tool, name: str, value: Any, pool: dict[str, list[Any]]) -> list[Any]:
+def _other_values(tool: Tool, name: str, value: object, pool: dict[str, list[object]]) -> list[object]:
     candidates = [*tool.properties.get(name, {}).get("enum", []), *pool.get(name, [])]
     if isinstance(value, int | float) and not isinstance(value, bool):
         candidates = [value / 2, value + 1]
     return [candidate for candidate in candidates if candidate != value]
 
 
-def _writes(scenario: Scenario, side: Side, pool: dict[str, list[Any]]) -> Iterator[ReferenceAction]:
+def _writes(scenario: Scenario, side: Side, pool: dict[str, list[object]]) -> Iterator[ReferenceAction]:
     """Yield one call of every write tool of ``side`` for which arguments are at hand."""
     for name, tool in side_tools(scenario.domain, side).items():
         if tool.kind is not ToolKind.WRITE:
@@ -158,7 +158,7 @@ def _writes(scenario: Scenario, side: Side, pool: dict[str, list[Any]]) -> Itera
             yield ReferenceAction(action_id=f"{name}_extra", side=side, name=name, arguments=arguments)
 
 
-def _argument_sets(domain: str, side: Side, tool: Tool, pool: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
+def _argument_sets(domain: str, side: Side, tool: Tool, pool: dict[str, list[object]]) -> Iterable[dict[str, object]]:
     book = PHRASEBOOKS.find(domain, RULES_NAME)
     if side is Side.USER and book is not None:
         return [dict(request.arguments) for request in book.requests if request.tool == tool.name]
@@ -166,20 +166,20 @@ def _argument_sets(domain: str, side: Side, tool: Tool, pool: dict[str, list[Any
     return [{name: options[0] for name, options in values.items()}] if all(values.values()) else []
 
 
-def _samples(tool: Tool, name: str) -> list[Any]:
+def _samples(tool: Tool, name: str) -> list[object]:
     kind = tool.properties.get(name, {}).get("type")
-    samples: dict[str, list[Any]] = {"string": ["none given"], "number": [1.0], "integer": [1], "boolean": [True]}
+    samples: dict[str, list[object]] = {"string": ["none given"], "number": [1.0], "integer": [1], "boolean": [True]}
     return samples.get(str(kind), [])
 
 
-def _can_be_asked(domain: str, side: Side, name: str, arguments: dict[str, Any]) -> bool:
+def _can_be_asked(domain: str, side: Side, name: str, arguments: dict[str, object]) -> bool:
     book = PHRASEBOOKS.find(domain, RULES_NAME)
     return side is Side.AGENT or book is None or book.request(name, arguments) is not None
 
 
-def _values_by_name(scenario: Scenario) -> dict[str, list[Any]]:
+def _values_by_name(scenario: Scenario) -> dict[str, list[object]]:
     """Return plausible values of arguments by name: the scenario's own first, then the databases'."""
-    pool: dict[str, list[Any]] = {}
+    pool: dict[str, list[object]] = {}
     for step in scenario.reference_actions:
         _collect(step.arguments, pool)
     for action in scenario.initialization_actions:
@@ -191,7 +191,7 @@ def _values_by_name(scenario: Scenario) -> dict[str, list[Any]]:
     return pool
 
 
-def _collect(value: Any, pool: dict[str, list[Any]]) -> None:
+def _collect(value: object, pool: dict[str, list[object]]) -> None:
     if isinstance(value, dict):
         for name, item in value.items():
             if isinstance(item, str | int | float) and item not in pool.setdefault(str(name), []):

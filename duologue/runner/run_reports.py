@@ -21,7 +21,7 @@ from duologue.toolkit.run_report import RUN_REPORTS, RunContext
 from duologue.trace.reader import Trace, load_trace
 
 
-def write_run_reports(run_dir: Path, run: LoadedRun) -> dict[str, dict[str, Any]]:
+def write_run_reports(run_dir: Path, run: LoadedRun) -> dict[str, dict[str, object]]:
     """Write the reports of every domain that has attempts in the run; return their summaries by report name.
 
     Everything is read from the run directory, so that a stored run gives the same files again. Attempts over another
@@ -31,7 +31,7 @@ def write_run_reports(run_dir: Path, run: LoadedRun) -> dict[str, dict[str, Any]
         TraceError: a file of the run is damaged.
         RegistryError: a domain is not there.
     """
-    summaries: dict[str, dict[str, Any]] = {}
+    summaries: dict[str, dict[str, object]] = {}
     for domain in sorted({result.domain for result in run.results}):
         load_domain(domain)
         own = [item for item in run.stored if item.result.domain == domain]

@@ -98,7 +98,7 @@ def _resource_problems(resources: Mapping[str, ResourceStates]) -> list[Problem]
     return [Problem(Cause.HARNESS, f"the trace holds no final snapshot of the resource {name}") for name in missing]
 
 
-def _shadow(trace: Trace, side: Side) -> tuple[dict[str, Any] | None, str | None]:
+def _shadow(trace: Trace, side: Side) -> tuple[dict[str, object] | None, str | None]:
     event = trace.last(FinalState)
     if event is None:
         return None, None
@@ -195,12 +195,12 @@ def _action_problems(trace: Trace) -> list[Problem]:
     return problems
 
 
-def _identity(action: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _identity(action: dict[str, object]) -> tuple[str, dict[str, object]]:
     arguments = action.get("arguments")
     return str(action.get("name", "")), arguments if isinstance(arguments, dict) else {}
 
 
-def _without_hang_up(actions: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+def _without_hang_up(actions: Sequence[tuple[str, dict[str, object]]]) -> list[tuple[str, dict[str, object]]]:
     return [action for action in actions if action[0] != END_CALL_TOOL]
 
 

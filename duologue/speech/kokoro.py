@@ -122,7 +122,7 @@ def _style_file(folder: Path, name: str) -> NDArray[np.float32]:
     return values.reshape(-1, _STYLE_SIZE)
 
 
-def _archive(path: Path | None) -> Mapping[str, Any]:
+def _archive(path: Path | None) -> Mapping[str, object]:
     if path is None:
         try:
             files = importlib.resources.files(_VOICE_PACKAGE)

@@ -71,7 +71,7 @@ class ShortWhisper:
         except (ValueError, RuntimeError, OSError) as error:
             raise ConfigError(f"stt.model {config.model!r} cannot be loaded: {error}; {WAYS}") from error
         self.is_multilingual: bool = self._model.model.is_multilingual
-        self._tokenizers: dict[str, Any] = {}
+        self._tokenizers: dict[str, object] = {}
         self._storage = get_ctranslate2_storage
         self._config = config
         self.check_language(config.language)
@@ -109,7 +109,7 @@ class ShortWhisper:
         is_cut_off = len(tokens) >= most
         return self._decode_long(audio, code) if is_cut_off or _is_loop(text) else text
 
-    def _encode(self, audio: NDArray[np.float32]) -> Any:
+    def _encode(self, audio: NDArray[np.float32]) -> object:
         features = self._model.feature_extractor(audio)
         shortest, silence = _ROOM_MEL[self.is_multilingual]
         wanted = math.ceil((features.shape[-1] + silence) / _MEL_PER_S) * _MEL_PER_S
@@ -117,7 +117,7 @@ class ShortWhisper:
         features = np.pad(features, ((0, 0), (0, max(0, frames - features.shape[-1]))))[:, :frames]
         return self._model.model.encode(self._storage(np.ascontiguousarray(features[None])))
 
-    def _detected(self, encoded: Any) -> str:
+    def _detected(self, encoded: object) -> str:
         token: str = self._model.model.detect_language(encoded)[0][0][0]
         return token.strip("<|>")
 

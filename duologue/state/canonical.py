@@ -13,7 +13,7 @@ _SORTED_LISTS = frozenset(
 )
 
 
-def canonical_text(value: Any) -> str:
+def canonical_text(value: object) -> str:
     """Return the one JSON text of ``value``: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
@@ -23,7 +23,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_text(value).encode("utf-8")).hexdigest()
 
 
-def _folded(value: Any, key: str = "") -> Any:
+def _folded(value: object, key: str = "") -> object:
     if isinstance(value, dict):
         return {str(name): _folded(item, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -49,14 +49,14 @@ def contract_hash(db: dict[str, Any] | None) -> str | None:
     return contract_hash_of(db)
 
 
-def contract_hash_of(db: dict[str, Any]) -> str:
+def contract_hash_of(db: dict[str, object]) -> str:
     """Return the contract hash of any database, an empty one included."""
     folded = _folded({key: value for key, value in db.items() if key != "session"})
     text = json.dumps(folded, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def differences(expected: Any, found: Any, path: str = "") -> list[str]:
+def differences(expected: object, found: object, path: str = "") -> list[str]:
     """Return one line for each leaf in which two JSON values differ, as ``path: expected != found``."""
     if isinstance(expected, dict) and isinstance(found, dict):
         lines: list[str] = []

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 from duologue.errors import DuologueError, InitializationFailed
 from duologue.state.fixtures import load_db
 from duologue.state.side_state import SideState
 
 
-def merge_shared_state(state: SideState, shared: dict[str, Any]) -> None:
+def merge_shared_state(state: SideState, shared: dict[str, object]) -> None:
     """Merge ``shared_state_init`` into ``state``: ``db_path`` loads a database unless ``db`` is given.
 
     Known keys are ``db``, ``db_path``, ``memory`` and ``profile``.

@@ -6,6 +6,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from duologue.errors import ToolError
 from duologue.state.canonical import digest
 
 __all__ = ["SideState"]
@@ -23,6 +24,17 @@ class SideState:
     db: dict[str, Any] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     profile: str = "default"
+
+    @property
+    def database(self) -> dict[str, Any]:
+        """The database of a side that has one, for code that works on it.
+
+        Raises:
+            ToolError: this side has none.
+        """
+        if self.db is None:
+            raise ToolError("there is no database on this side")
+        return self.db
 
     def digest(self) -> str | None:
         """Return the exact digest of database and memory, or None without a database."""

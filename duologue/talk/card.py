@@ -27,7 +27,7 @@ def role_card(scenario: Scenario, side: Side) -> dict[str, Any]:
     return {"title": _title(spec, side), "sections": sections}
 
 
-def tool_cards(scenario: Scenario, side: Side) -> list[dict[str, Any]]:
+def tool_cards(scenario: Scenario, side: Side) -> list[dict[str, object]]:
     """Return one entry for each tool of the side, in the scenario's order, with its JSON schema."""
     vocabulary = vocabulary_of(scenario.domain)
     return [
@@ -47,7 +47,7 @@ def readable(name: str, vocabulary: Vocabulary) -> str:
     return text[0].upper() + text[1:]
 
 
-def _tool_card(tool: Tool, vocabulary: Vocabulary) -> dict[str, Any]:
+def _tool_card(tool: Tool, vocabulary: Vocabulary) -> dict[str, object]:
     return {
         "name": tool.name,
         "label": readable(tool.name, vocabulary),
@@ -64,7 +64,7 @@ def _title(spec: SideSpec, side: Side) -> str:
     return "You are the caller" if side is Side.USER else "You are the agent"
 
 
-def _structured(spec: SideSpec) -> list[dict[str, Any]]:
+def _structured(spec: SideSpec) -> list[dict[str, object]]:
     persona = {
         "Name": spec.persona.name,
         "Background": spec.persona.background,
@@ -84,5 +84,5 @@ def _structured(spec: SideSpec) -> list[dict[str, Any]]:
     return [section for section in sections if section["items"]]
 
 
-def _section(title: str, kind: str, items: list[str], *, is_open: bool = True) -> dict[str, Any]:
+def _section(title: str, kind: str, items: list[str], *, is_open: bool = True) -> dict[str, object]:
     return {"title": title, "kind": kind, "items": items, "is_open": is_open}

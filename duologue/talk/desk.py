@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.records.action import Side
 from duologue.records.result import ScenarioResult
 from duologue.records.scenario import Scenario
@@ -40,7 +38,7 @@ class Desk:
         self.feed.state(visible_state(side, DualState.for_scenario(scenario).side(side)))
         self.feed.status("waiting")
 
-    def take(self, message: Any) -> None:
+    def take(self, message: object) -> None:
         """Carry out what the page asks for; whatever does not fit is answered on the page.
 
         Raises:
@@ -79,7 +77,7 @@ class Desk:
         )
         self.feed.status("ended")
 
-    def _press(self, name: str, arguments: dict[str, Any]) -> None:
+    def _press(self, name: str, arguments: dict[str, object]) -> None:
         try:
             self.person.press(name, arguments)
         except ValueError as error:
@@ -88,7 +86,7 @@ class Desk:
     def _show_state(self) -> None:
         self.feed.state(visible_state(self.side, self.person.seat.host.state))
 
-    def _introduction(self) -> dict[str, Any]:
+    def _introduction(self) -> dict[str, object]:
         return {
             "type": "session",
             "side": self.side.value,

@@ -22,7 +22,7 @@ from duologue.records.event import (
     ToolReturned,
 )
 
-Message = dict[str, Any]
+Message = dict[str, object]
 
 TIME_EVERY_MS = 200  # a clock on a page that shows tenths needs no more
 MAX_QUEUED = 2000  # messages of minutes: a page so far behind is gone, and is sent the whole state when it is back

@@ -106,7 +106,7 @@ class Person:
             world_events=True,
         )
 
-    async def request(self, control: ControlRequest, timeout_s: float) -> tuple[str, Any]:
+    async def request(self, control: ControlRequest, timeout_s: float) -> tuple[str, object]:
         """Answer for the person's side.
 
         Raises:
@@ -166,7 +166,7 @@ class Person:
         """Answer nothing from now on."""
         self.phase = Phase.CLOSED
 
-    def press(self, name: str, arguments: dict[str, Any]) -> str:
+    def press(self, name: str, arguments: dict[str, object]) -> str:
         """Ask for a tool; it runs in the next grant that is free. Returns the id of the call.
 
         Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from duologue.errors import MalformedRequest
@@ -54,7 +55,7 @@ class Seat:
                 return self._take_result(ToolResultBody.read(control.t, control.d))
         raise MalformedRequest(f"no request is called {control.t!r}")
 
-    def perform(self, call_id: str, name: str, arguments: dict[str, Any]) -> list[RtviMessage]:
+    def perform(self, call_id: str, name: str, arguments: Mapping[str, object]) -> list[RtviMessage]:
         """Run a tool of this side; return what is pushed. A write's result follows with its release."""
         fields = {"tool_call_id": call_id, "function_name": name}
         pushed = [RtviMessage("llm-function-call-in-progress", data={**fields, "arguments": arguments})]
@@ -98,11 +99,11 @@ class Seat:
         return True, [*closing, *([_server(sync_problem(action, body.problems))] if body.problems else [])]
 
 
-def _stopped(fields: dict[str, Any], result: Any) -> RtviMessage:
+def _stopped(fields: Mapping[str, object], result: object) -> RtviMessage:
     return RtviMessage("llm-function-call-stopped", data={**fields, "cancelled": False, "result": result})
 
 
-def _server(data: dict[str, Any]) -> RtviMessage:
+def _server(data: Mapping[str, object]) -> RtviMessage:
     return RtviMessage("server-message", data=data)
 
 

@@ -55,7 +55,7 @@ class AgentAnswer:
     """What the agent does next; ``raw`` with ``status`` replaces the whole reply."""
 
     text: str = ""
-    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    calls: tuple[tuple[str, dict[str, object]], ...] = ()
     status: int = 200
     raw: str | None = None
 

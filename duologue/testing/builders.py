@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class TraceBuilder:
     """
 
     def __init__(
-        self, scenario: Scenario, *, settings: dict[str, Any] | None = None, compat: Sequence[str] = ()
+        self, scenario: Scenario, *, settings: dict[str, object] | None = None, compat: Sequence[str] = ()
     ) -> None:
         self.header = TraceHeader(
             run_id="run",
@@ -87,7 +87,7 @@ class TraceBuilder:
             self.add(SpokenText(side=side, text=f"{word} "), t_ms=at)
         return self.add(BotSpeaking(side=side, speaking=False), t_ms=end_ms)
 
-    def call_tool(self, side: Side, name: str, **arguments: Any) -> Self:
+    def call_tool(self, side: Side, name: str, **arguments: object) -> Self:
         """Call a tool on the shadow; a recorded write is also reported as applied, then both sides are synced."""
         call_id = f"call-{len(self.events)}"
         self.add(ToolCalled(side=side, call_id=call_id, name=name, arguments=arguments))
@@ -131,7 +131,7 @@ class TraceBuilder:
             db=copy.deepcopy(state.db),
         )
 
-    def change(self, kind: type[Event], side: Side | None = None, **values: Any) -> Self:
+    def change(self, kind: type[Event], side: Side | None = None, **values: object) -> Self:
         """Overwrite fields of the stored events of one class (and side): how evidence gets damaged in tests."""
         self.events = [
             event.model_copy(update=values)

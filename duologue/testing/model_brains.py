@@ -26,7 +26,7 @@ class Script:
     """What the models of one attempt may know: the payloads of both sides."""
 
     agent: Mapping[str, Any]
-    user: Mapping[str, Any]
+    user: Mapping[str, object]
 
     def payload(self, model: str) -> dict[str, Any]:
         """Return the payload of the side that a model plays."""
@@ -94,7 +94,7 @@ class BrainModels:
         return bool(self.wrong_number_every) and (self._callers.index(epoch) + 1) % self.wrong_number_every == 0
 
 
-def with_wrong_number(facts: Mapping[str, Any]) -> dict[str, Any]:
+def with_wrong_number(facts: Mapping[str, object]) -> dict[str, object]:
     """Return the facts with another phone number: the last digit is one higher.
 
     Raises:

@@ -120,7 +120,7 @@ def spoiled(reply: ModelReply, kind: FaultKind, number: int) -> ModelReply:
     return ModelReply(calls=(broken, *others), reasoning=reply.reasoning)
 
 
-def without_bad_calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_bad_calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, object]]:
     """Return a chat without the calls that faults have put in, and without their results."""
     kept = []
     for message in messages:

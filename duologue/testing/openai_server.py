@@ -191,11 +191,11 @@ def _error(status: int, message: str, headers: dict[str, str] | None = None) -> 
     return web.json_response({"error": {"message": message, "type": "scripted"}}, status=status, headers=headers)
 
 
-def _event(data: dict[str, Any]) -> bytes:
+def _event(data: dict[str, object]) -> bytes:
     return f"data: {json.dumps(data)}\n\n".encode()
 
 
-def _deltas(reply: ModelReply, chars: int) -> Iterator[dict[str, Any]]:
+def _deltas(reply: ModelReply, chars: int) -> Iterator[dict[str, object]]:
     yield {"role": "assistant", "content": ""}
     for piece in _pieces(reply.reasoning, chars):
         yield {"reasoning_content": piece}
@@ -215,7 +215,9 @@ def _call(call: ModelCall, arguments: str) -> dict[str, Any]:
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _chunk(request: ChatRequest, delta: dict[str, Any] | None, finish_reason: str | None = None) -> dict[str, Any]:
+def _chunk(
+    request: ChatRequest, delta: dict[str, object] | None, finish_reason: str | None = None
+) -> dict[str, object]:
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish_reason}]
     return {
         "id": f"chatcmpl-{request.number}",
@@ -226,8 +228,8 @@ def _chunk(request: ChatRequest, delta: dict[str, Any] | None, finish_reason: st
     }
 
 
-def _whole(request: ChatRequest, reply: ModelReply) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+def _whole(request: ChatRequest, reply: ModelReply) -> dict[str, object]:
+    message: dict[str, object] = {"role": "assistant", "content": reply.text or None}
     if reply.calls:
         message["tool_calls"] = [_call(call, call.arguments) for call in reply.calls]
     return {

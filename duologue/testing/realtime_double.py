@@ -40,7 +40,7 @@ Event = dict[str, Any]
 class RealtimeBrain(Protocol):
     """Decides the server's next words and calls."""
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Return the reply to these chat messages."""
         ...
 
@@ -268,7 +268,7 @@ class ServedConversation:
     async def _refuse(self, code: str, message: str) -> None:
         await self._send("error", error={"type": "invalid_request_error", "code": code, "message": message})
 
-    async def _send(self, kind: str, **content: Any) -> None:
+    async def _send(self, kind: str, **content: object) -> None:
         with contextlib.suppress(ConnectionClosed):
             await self._connection.send(json.dumps({"type": kind, "event_id": self._new_id("event"), **content}))
 

@@ -23,14 +23,14 @@ def tool_names(session: Event) -> list[str]:
     return [tool["name"] for tool in session.get("tools") or []]
 
 
-def chat_messages(session: Event, items: list[Event]) -> list[dict[str, Any]]:
+def chat_messages(session: Event, items: list[Event]) -> list[dict[str, object]]:
     """Return what a chat model would be shown of a conversation."""
     instructions = session.get("instructions")
     messages: list[dict[str, Any]] = [{"role": "system", "content": instructions}] if instructions else []
     return messages + [_message(item) for item in items]
 
 
-def _message(item: Event) -> dict[str, Any]:
+def _message(item: Event) -> dict[str, object]:
     if item["type"] == "function_call":
         function = {"name": item["name"], "arguments": item["arguments"]}
         call = {"id": item["call_id"], "type": "function", "function": function}
@@ -41,7 +41,7 @@ def _message(item: Event) -> dict[str, Any]:
     return {"role": item["role"], "content": " ".join(words).strip()}
 
 
-def usage_of(messages: list[dict[str, Any]], reply: BrainReply) -> Event:
+def usage_of(messages: list[dict[str, object]], reply: BrainReply) -> Event:
     """Return token counts: words heard and said."""
     heard = sum(len(str(message["content"] or "").split()) for message in messages)
     said = len(reply.text.split()) + len(reply.calls)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from duologue.errors import DuologueError
 from duologue.registry import available_domains, load_domain
@@ -52,7 +51,7 @@ def load_formats(domains: Sequence[str]) -> list[VectorFormat]:
     return formats
 
 
-def read_records(path: Path, formats: Sequence[VectorFormat]) -> Iterator[tuple[str, Any]]:
+def read_records(path: Path, formats: Sequence[VectorFormat]) -> Iterator[tuple[str, object]]:
     """Yield (place, record) of a file.
 
     Raises:
@@ -73,7 +72,7 @@ def read_records(path: Path, formats: Sequence[VectorFormat]) -> Iterator[tuple[
         raise VectorFileError(f"{path}: a vector file must end in .jsonl or .json")
 
 
-def _whole_file(path: Path, text: str, formats: Sequence[VectorFormat]) -> Iterator[tuple[str, Any]]:
+def _whole_file(path: Path, text: str, formats: Sequence[VectorFormat]) -> Iterator[tuple[str, object]]:
     if not text.strip():
         raise VectorFileError(f"{path}: holds no records")
     value = _parse(str(path), text)
@@ -85,19 +84,19 @@ def _whole_file(path: Path, text: str, formats: Sequence[VectorFormat]) -> Itera
         raise VectorFileError(f"{path}: holds no records")
 
 
-def _parse(where: str, text: str) -> Any:
+def _parse(where: str, text: str) -> object:
     try:
         return json.loads(text)
     except ValueError as error:
         raise VectorFileError(f"{where}: not JSON ({error})") from error
 
 
-def replay_record(record: Any, formats: Sequence[VectorFormat]) -> list[str]:
+def replay_record(record: object, formats: Sequence[VectorFormat]) -> list[str]:
     """Return one line for each difference of a record; one that no format recognises differs as a whole."""
     return [line for _, lines in replay_cases(record, formats) for line in lines]
 
 
-def replay_cases(record: Any, formats: Sequence[VectorFormat]) -> list[tuple[str, list[str]]]:
+def replay_cases(record: object, formats: Sequence[VectorFormat]) -> list[tuple[str, list[str]]]:
     """Return (place, differences) for each case of a record; most records are one case without a place."""
     known = [vector_format for vector_format in formats if vector_format.recognises(record)]
     if not known:
@@ -116,7 +115,7 @@ def replay_cases(record: Any, formats: Sequence[VectorFormat]) -> list[tuple[str
 _REPLAY_ERRORS = (DuologueError, LookupError, TypeError, ValueError, AttributeError)
 
 
-def _differences(vector_format: VectorFormat, case: Any) -> list[str]:
+def _differences(vector_format: VectorFormat, case: object) -> list[str]:
     try:
         return vector_format.replay(case)
     except _REPLAY_ERRORS as error:

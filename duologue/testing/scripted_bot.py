@@ -50,8 +50,8 @@ class BotScript:
     sample_rate_hz: int = SAMPLE_RATE_HZ
     messages: Mapping[int, Sequence[Pushed]] = field(default_factory=dict)
     writes: Mapping[int, Sequence[tuple[str, dict[str, Any]]]] = field(default_factory=dict)
-    context: Any = "'[]'"
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    context: object = "'[]'"
+    capabilities: Mapping[str, object] = field(default_factory=dict)
     has_extras: bool = True
     journal: list[str] = field(default_factory=list)
 
@@ -78,7 +78,7 @@ class BotFaults:
     slow_tick: tuple[int, float] | None = None
     large_message_at_tick: int | None = None
     drifts_at_tick: int | None = None
-    misreports: Mapping[str, Any] = field(default_factory=dict)
+    misreports: Mapping[str, object] = field(default_factory=dict)
     forgets_last_action: bool = False
     repeats_push: bool = False
     skips_seq: bool = False
@@ -142,10 +142,10 @@ class ScriptedSession:
         self.heard: list[bytes] = []
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.texts: list[str] = []
-        self.scenario: dict[str, Any] = {}
+        self.scenario: dict[str, object] = {}
         self._tools: list[str] = []
         self.host = SideHost()
-        self._unreleased: dict[Key, tuple[str, str, Any]] = {}
+        self._unreleased: dict[Key, tuple[str, str, object]] = {}
         self._tick = 0
 
     async def run(self) -> None:
@@ -190,7 +190,7 @@ class ScriptedSession:
         elif message.type == "client-message":
             await self._answer(message.id, message.data["t"], message.data.get("d") or {})
 
-    def _ready(self) -> dict[str, Any]:
+    def _ready(self) -> dict[str, object]:
         capabilities = {
             "transport": "lockstep",
             "frame_ms": TICK_MS,
@@ -204,7 +204,7 @@ class ScriptedSession:
         }
         return {"version": "1.1.0", "about": {"library": "duologue-scripted", "capabilities": capabilities}}
 
-    async def _answer(self, request_id: str, t: str, d: dict[str, Any]) -> None:
+    async def _answer(self, request_id: str, t: str, d: dict[str, object]) -> None:
         faults = self._faults
         self.requests.append((t, d))
         self._script.journal.append(f"{t} came")
@@ -227,7 +227,7 @@ class ScriptedSession:
         if t == "release_action":
             await self._finish_call(d)
 
-    def _carry_out(self, t: str, d: dict[str, Any]) -> Any:
+    def _carry_out(self, t: str, d: dict[str, object]) -> object:
         if t in self._faults.refused_on:
             return {"success": False, "errors": [self._faults.refused_on[t]]} if t.startswith("apply_") else False
         match t:
@@ -245,7 +245,7 @@ class ScriptedSession:
             case _:
                 return True
 
-    def _begin(self, d: dict[str, Any]) -> bool:
+    def _begin(self, d: Mapping[str, object]) -> bool:
         body = StartBody.read("update_system_prompt", d)
         self.scenario = body.scenario
         self._tools = sorted(body.tools)
@@ -253,21 +253,21 @@ class ScriptedSession:
         self.host.begin(body.tool_domain, body.prompt, {}, epoch, "default")
         return True
 
-    def _summary(self, d: dict[str, Any]) -> dict[str, Any]:
+    def _summary(self, d: Mapping[str, object]) -> dict[str, object]:
         summary = self.host.summarize(SummaryBody.read("get_scenario_summary", d))
         if self._faults.forgets_last_action:
             summary["actions"] = summary["actions"][:-1]
         summary["tools"] = self._tools if self._script.capabilities.get("tool_calling", True) else []
         return {**self._without_extras(summary), **self._faults.misreports}
 
-    def _without_extras(self, result: dict[str, Any] | None) -> dict[str, Any]:
+    def _without_extras(self, result: dict[str, object] | None) -> dict[str, object]:
         """Return an answer as the script's kind of bot gives it: a foreign one knows the contract's fields only."""
         result = result or {}
         if self._script.has_extras:
             return result
         return {key: value for key, value in result.items() if key in _CONTRACT_FIELDS}
 
-    async def _call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+    async def _call(self, call_id: str, name: str, arguments: Mapping[str, object]) -> None:
         started = {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
         await self._push(RtviMessage("llm-function-call-in-progress", data=started))
         # A script may call what its scenario does not list.
@@ -295,12 +295,12 @@ class ScriptedSession:
         for _ in range(2 if self._faults.repeats_push else 1):
             await self._push(RtviMessage("server-message", data=push))
 
-    async def _finish_call(self, d: dict[str, Any]) -> None:
+    async def _finish_call(self, d: dict[str, object]) -> None:
         key = self.host.release(ReleaseBody.read("release_action", d))
         if key is not None:
             await self._stopped(*self._unreleased.pop(key))
 
-    async def _stopped(self, call_id: str, name: str, value: Any) -> None:
+    async def _stopped(self, call_id: str, name: str, value: object) -> None:
         data = {"tool_call_id": call_id, "cancelled": False, "function_name": name, "result": value}
         await self._push(RtviMessage("llm-function-call-stopped", data=data))
 

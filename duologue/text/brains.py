@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.brains.brain import Brain, build_brain
 from duologue.bridge.settings import PlanPayload
 from duologue.records.action import Side
@@ -11,12 +9,12 @@ from duologue.records.scenario import Scenario
 from duologue.text.caller import build_text_caller
 
 
-def brain_payload(scenario: Scenario, side: Side, plan: PlanPayload | None = None) -> dict[str, Any]:
+def brain_payload(scenario: Scenario, side: Side, plan: PlanPayload | None = None) -> dict[str, object]:
     """Return what a brain of ``side`` is told of the scenario; the plan only for the agent.
 
     Without ``plan`` the agent is told the reference plan alone.
     """
-    payload: dict[str, Any] = {
+    payload: dict[str, object] = {
         "name": scenario.name,
         "domain": scenario.domain,
         "family": scenario.family,

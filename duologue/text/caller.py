@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from duologue.brains.reply import BrainReply
 from duologue.bridge.caller import Caller, build_player
@@ -49,7 +48,7 @@ class TextCaller:
         played, self._played = self._played, []
         return played
 
-    def decide(self, messages: list[dict[str, Any]], tools: list[str]) -> BrainReply:
+    def decide(self, messages: list[dict[str, object]], tools: list[str]) -> BrainReply:
         """Hear what the agent said since the last turn, and return what the caller says about it."""
         heard = [str(message["content"]) for message in messages if message["role"] == "user"]
         talk = self._talk(" ".join(heard[self._n_heard :]).split())

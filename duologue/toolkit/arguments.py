@@ -15,7 +15,7 @@ _MOST_CHARS = 300
 """How much of a misfit is told: it quotes the value, which may be of any length."""
 
 
-def check_schema(name: str, schema: Mapping[str, Any]) -> None:
+def check_schema(name: str, schema: Mapping[str, object]) -> None:
     """Raise RegistryError when the parameters of tool ``name`` are not a JSON schema (draft 2020-12)."""
     try:
         Draft202012Validator.check_schema(schema)
@@ -23,7 +23,9 @@ def check_schema(name: str, schema: Mapping[str, Any]) -> None:
         raise RegistryError(f"the parameters of tool {name!r} are no JSON schema: {error.message}") from error
 
 
-def bind_arguments(name: str, body: Callable[..., Any], known: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+def bind_arguments(
+    name: str, body: Callable[..., object], known: Mapping[str, object], arguments: Mapping[str, object]
+) -> None:
     """Raise InvalidArguments when ``arguments`` lack a name that ``body`` needs, or have one that it does not know."""
     try:
         inspect.signature(body).bind(None, **arguments)
@@ -33,7 +35,7 @@ def bind_arguments(name: str, body: Callable[..., Any], known: Mapping[str, Any]
 
 
 def check_values(
-    name: str, body: Callable[..., Any], properties: Mapping[str, Any], arguments: Mapping[str, Any]
+    name: str, body: Callable[..., Any], properties: Mapping[str, object], arguments: Mapping[str, object]
 ) -> None:
     """Raise InvalidArguments when a value does not fit its JSON schema; a parameter's own default always fits."""
     parameters = inspect.signature(body).parameters

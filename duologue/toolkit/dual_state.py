@@ -87,7 +87,7 @@ class DualState:
             return Deltas()
         return rules.sync(self.agent, self.user)
 
-    def happen(self, kind: str, data: Mapping[str, Any]) -> None:
+    def happen(self, kind: str, data: Mapping[str, object]) -> None:
         """Let a world event change every side that has a database, without syncing: all of them, or none.
 
         Raises:
@@ -104,7 +104,7 @@ class DualState:
                 self.side(side).db, self.side(side).memory = state.db, state.memory
             raise
 
-    def invoke(self, side: Side, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    def invoke(self, side: Side, name: str, arguments: Mapping[str, object]) -> ToolOutcome:
         """Run a tool for ``side`` without syncing, and record it when it is a write.
 
         Raises:
@@ -125,7 +125,7 @@ class DualState:
         return {side: self.side(side).digest() for side in Side}
 
 
-def tool_settings(scenario: Scenario) -> dict[Side, dict[str, dict[str, Any]]]:
+def tool_settings(scenario: Scenario) -> dict[Side, dict[str, dict[str, object]]]:
     """Return the settings of both sides' tools by side and name, for the ``tools`` of a state."""
     return {side: scenario.side(side).resources.tools for side in Side}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from duologue.errors import DuologueError, InitializationFailed, RegistryError, ToolError
 from duologue.records.action import InitAction
@@ -19,7 +18,7 @@ __all__ = ["run_init_function"]
 logger = logging.getLogger(__name__)
 
 
-def run_init_function(state: SideState, func_name: str, arguments: dict[str, Any]) -> Any:
+def run_init_function(state: SideState, func_name: str, arguments: Mapping[str, object]) -> object:
     """Run one initialization function on ``state`` in place and return its structured outcome.
 
     Raises:
@@ -34,7 +33,7 @@ def run_init_function(state: SideState, func_name: str, arguments: dict[str, Any
     return function(state, **copy.deepcopy(arguments))
 
 
-def initialize(state: SideState, shared: dict[str, Any], actions: Sequence[InitAction]) -> None:
+def initialize(state: SideState, shared: dict[str, object], actions: Sequence[InitAction]) -> None:
     """Merge ``shared`` into ``state`` and run ``actions`` in order; on any failure nothing changes.
 
     Raises:

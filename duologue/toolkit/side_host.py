@@ -145,14 +145,14 @@ class SideHost:
             return self.report([describe(error)])
         return self.report([])
 
-    def perform(self, name: str, arguments: Mapping[str, Any]) -> Performed:
+    def perform(self, name: str, arguments: Mapping[str, object]) -> Performed:
         """Run a tool for the model of this side. Never raises: what goes wrong is an answer, and leaves no trace."""
         tool = self.tools.get(name)
         if tool is None:
             return self._unknown(name)
         return self._conclude(tool, arguments, tool.invoke(self.state, arguments))
 
-    async def perform_async(self, name: str, arguments: Mapping[str, Any], clones: Clones) -> Performed:
+    async def perform_async(self, name: str, arguments: Mapping[str, object], clones: Clones) -> Performed:
         """Run a tool that may work on ``clones``, by the rules of :meth:`perform`.
 
         Raises:
@@ -167,7 +167,7 @@ class SideHost:
         names = sorted(self.tools)
         return Performed(error_value(UNKNOWN_TOOL, f"there is no tool {name!r}", available_tools=names))
 
-    def _conclude(self, tool: Tool, arguments: Mapping[str, Any], outcome: ToolOutcome) -> Performed:
+    def _conclude(self, tool: Tool, arguments: Mapping[str, object], outcome: ToolOutcome) -> Performed:
         if outcome.crash:
             logger.error("%s", outcome.crash)
         action = self.ledger.record(tool, dict(arguments), outcome) if outcome.is_recorded else None

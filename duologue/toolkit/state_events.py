@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from duologue.records.action import RecordedAction, Side
 from duologue.records.event import FinalState, InitialState, SummaryPulled
@@ -41,7 +40,7 @@ def own_summary(
     )
 
 
-def without_epoch(actions: Sequence[dict[str, Any]], epoch: str | None) -> tuple[dict[str, Any], ...]:
+def without_epoch(actions: Sequence[dict[str, object]], epoch: str | None) -> tuple[dict[str, object], ...]:
     """Return ``actions`` without their key ``epoch`` where it is ``epoch``: that of the attempt says nothing."""
     return tuple(
         {key: value for key, value in action.items() if key != "epoch" or value != epoch} for action in actions

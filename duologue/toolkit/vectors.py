@@ -22,9 +22,9 @@ class VectorFormat:
             gets the cases.
     """
 
-    recognises: Callable[[Any], bool]
+    recognises: Callable[[object], bool]
     replay: Callable[[Any], list[str]]
-    cases: Callable[[Any], Iterable[tuple[str, Any]]] | None = None
+    cases: Callable[[Any], Iterable[tuple[str, object]]] | None = None
 
 
 VECTOR_FORMATS: Registry[VectorFormat] = Registry("vector format")

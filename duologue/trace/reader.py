@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -15,7 +15,7 @@ from duologue.records.event import EVENT_ADAPTER, EVENT_KINDS, TRACE_SCHEMA, Eve
 
 E = TypeVar("E", bound=EventBase)
 
-Migration = Callable[[dict[str, Any]], dict[str, Any]]
+Migration = Callable[[dict[str, object]], dict[str, object]]
 """Turns one line of version *n* into version *n + 1*; header and events alike."""
 
 MIGRATIONS: dict[int, Migration] = {}
@@ -96,7 +96,7 @@ def _event(path: Path, number: int, line: bytes, version: int) -> Event:
         raise TraceError(f"{path}: line {number}: {_first(error)}") from error
 
 
-def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _object(path: Path, number: int, line: bytes) -> dict[str, object]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -106,7 +106,7 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     return value
 
 
-def _migrated(value: dict[str, Any], version: int) -> dict[str, Any]:
+def _migrated(value: dict[str, object], version: int) -> dict[str, object]:
     for step in range(version, TRACE_SCHEMA):
         value = MIGRATIONS[step](value)
     return value

@@ -20,13 +20,13 @@ class TurnCall:
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
 
-    def as_chat(self, call_id: str) -> dict[str, Any]:
+    def as_chat(self, call_id: str) -> dict[str, object]:
         """Return the call as a chat-completions entry under ``call_id``."""
         function = {"name": self.name, "arguments": json.dumps(self.arguments, ensure_ascii=False)}
         return {"id": call_id, "type": "function", "function": function}
 
 
-def extract_calls(tool_calls: Sequence[Any] | None) -> list[TurnCall]:
+def extract_calls(tool_calls: Sequence[object] | None) -> list[TurnCall]:
     """Return the calls of one turn, in order.
 
     An entry is ``{"id", "function": {"name", "arguments"}}`` or flat: ``name`` or ``tool_name`` with the first of
@@ -39,7 +39,7 @@ def extract_calls(tool_calls: Sequence[Any] | None) -> list[TurnCall]:
     return [_call(entry) for entry in tool_calls or () if isinstance(entry, dict)]
 
 
-def _call(entry: dict[str, Any]) -> TurnCall:
+def _call(entry: dict[str, object]) -> TurnCall:
     function = entry.get("function")
     if isinstance(function, dict):
         name, raw = function.get("name"), function.get("arguments")
@@ -51,7 +51,7 @@ def _call(entry: dict[str, Any]) -> TurnCall:
     return TurnCall(None if call_id is None else str(call_id), text, parse_arguments(raw, text))
 
 
-def parse_arguments(raw: Any, name: str = "") -> dict[str, Any]:
+def parse_arguments(raw: object, name: str = "") -> dict[str, object]:
     """Return arguments given as an object or as JSON text; anything else reads as none.
 
     Raises:
@@ -71,7 +71,7 @@ def parse_arguments(raw: Any, name: str = "") -> dict[str, Any]:
     return dict(plain)
 
 
-def _not_json(constant: str) -> Any:
+def _not_json(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from duologue.errors import TurnAgentError
@@ -50,13 +50,13 @@ class ElizaAgent:
         """Return the agent of one conversation, on the same connections."""
         return ElizaAgent(self.endpoint, task)
 
-    async def __call__(self, history: list[MessageTurn], tool_manifest: list[dict[str, Any]]) -> MessageTurn:
+    async def __call__(self, history: list[MessageTurn], tool_manifest: Sequence[Mapping[str, object]]) -> MessageTurn:
         """Return the next turn.
 
         Raises:
             TurnAgentError: see :meth:`JsonEndpoint.post`; also when the answer holds no text and no calls at all.
         """
-        context: dict[str, Any] = {"history": chat_messages(history), "tools": tool_manifest}
+        context: dict[str, object] = {"history": chat_messages(history), "tools": tool_manifest}
         if self._task is not None:
             context |= {
                 "benchmark": self._task.domain,
@@ -72,18 +72,18 @@ class ElizaAgent:
         return assistant_turn("" if text is None else str(text), merged, usage)
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _action(entry: dict[str, Any]) -> TurnCall:
+def _action(entry: Mapping[str, object]) -> TurnCall:
     """Return a captured action as a call: its name stands in one of four places, its arguments in one of two."""
     found = entry.get("params")
-    params: dict[str, Any] = found if isinstance(found, dict) else {}
+    params: dict[str, object] = found if isinstance(found, dict) else {}
     name = next((entry[key] for key in _ACTION_NAMES if entry.get(key)), None)
     name = str(name or params.get("tool_name") or entry.get("command") or "")
     given = entry.get("arguments") or {key: value for key, value in params.items() if key != "tool_name"}

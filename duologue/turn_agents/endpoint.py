@@ -92,7 +92,7 @@ class JsonEndpoint:
             await clock.sleep(_POLL_S)
 
     async def post(
-        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+        self, path: str, body: Mapping[str, object], headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """Send ``body`` and return the answer.
 

@@ -75,7 +75,7 @@ class HermesAgent:
         return assistant_turn(str(message.get("content") or ""), renamed, usage)
 
 
-def _message(answer: dict[str, Any]) -> dict[str, Any]:
+def _message(answer: Mapping[str, object]) -> dict[str, Any]:
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

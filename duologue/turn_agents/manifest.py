@@ -18,7 +18,7 @@ MANIFEST_KEY = "manifest"
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def manifest_of(scenario: Scenario) -> list[dict[str, Any]]:
+def manifest_of(scenario: Scenario) -> list[dict[str, object]]:
     """Return the agent's tools in the order of the scenario: the record's own entry, else one made from the tool.
 
     Tools that only end a call are left out: a turn agent cannot hang up.
@@ -26,7 +26,7 @@ def manifest_of(scenario: Scenario) -> list[dict[str, Any]]:
     Raises:
         RegistryError: the scenario names a tool that its domain does not have.
     """
-    entries: list[dict[str, Any]] = []
+    entries: list[dict[str, object]] = []
     for name, settings in scenario.side(Side.AGENT).resources.tools.items():
         given = settings.get(MANIFEST_KEY)
         if isinstance(given, dict):
@@ -38,13 +38,13 @@ def manifest_of(scenario: Scenario) -> list[dict[str, Any]]:
     return entries
 
 
-def _entry(tool: Tool) -> dict[str, Any]:
+def _entry(tool: Tool) -> dict[str, object]:
     parameters = {"type": "object", "properties": tool.properties, "required": list(tool.required)}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
-def function_of(entry: dict[str, Any]) -> dict[str, Any]:
+def function_of(entry: dict[str, object]) -> dict[str, object]:
     """Return the function object of a manifest entry, wrapped or bare."""
     function = entry.get("function")
     return function if isinstance(function, dict) else entry
@@ -78,7 +78,7 @@ class WireNames:
         """Return the record's name of what the endpoint called."""
         return self.original.get(name, name)
 
-    def functions(self, manifest: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def functions(self, manifest: Sequence[dict[str, object]]) -> list[dict[str, object]]:
         """Return the manifest's function objects under their wire names."""
         functions = (function_of(entry) for entry in manifest)
         return [{**function, "name": self.to_wire(str(function.get("name", "")))} for function in functions]

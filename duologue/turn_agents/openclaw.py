@@ -73,7 +73,7 @@ class OpenClawAgent:
         return assistant_turn(_text(items), merge_calls(_calls(items, names)), usage)
 
 
-def _items(history: Sequence[MessageTurn], names: WireNames) -> Iterator[dict[str, Any]]:
+def _items(history: Sequence[MessageTurn], names: WireNames) -> Iterator[dict[str, object]]:
     for message in chat_messages(history):
         if message["role"] == "tool":
             yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}
@@ -85,12 +85,12 @@ def _items(history: Sequence[MessageTurn], names: WireNames) -> Iterator[dict[st
             yield {"type": "function_call", "call_id": call["id"], **function}
 
 
-def _text(items: Sequence[dict[str, Any]]) -> str:
+def _text(items: Sequence[Mapping[str, object]]) -> str:
     parts = [part for item in items if item.get("type") == "message" for part in _parts(item.get("content"))]
     return "".join(parts)
 
 
-def _parts(content: Any) -> Iterator[str]:
+def _parts(content: object) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     for part in content if isinstance(content, list) else ():
@@ -98,7 +98,7 @@ def _parts(content: Any) -> Iterator[str]:
             yield part["text"]
 
 
-def _calls(items: Sequence[dict[str, Any]], names: WireNames) -> Iterator[TurnCall]:
+def _calls(items: Sequence[Mapping[str, object]], names: WireNames) -> Iterator[TurnCall]:
     for item in items:
         if item.get("type") == "function_call":
             name, call_id = str(item.get("name") or ""), item.get("call_id")

@@ -40,7 +40,7 @@ class AudioMessageTurn(MessageTurn):
     audio_output: bytes | None = None
 
 
-TurnAgent = Callable[[list[MessageTurn], list[dict[str, Any]]], Awaitable[MessageTurn]]
+TurnAgent = Callable[[list[MessageTurn], list[dict[str, object]]], Awaitable[MessageTurn]]
 """``async (history, tool_manifest) -> next assistant turn``. The manifest is the record's own, at every call."""
 
 

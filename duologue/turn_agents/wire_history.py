@@ -17,7 +17,7 @@ def chat_messages(history: Sequence[MessageTurn]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     waiting: list[str] = []
     for index, turn in enumerate(history):
-        message: dict[str, Any] = {"role": turn.role, "content": turn.content}
+        message: dict[str, object] = {"role": turn.role, "content": turn.content}
         if turn.role == "assistant":
             calls = extract_calls(turn.tool_calls)
             waiting = [call.call_id or f"call_{index}_{number}" for number, call in enumerate(calls, start=1)]
@@ -42,7 +42,7 @@ def assistant_turn(text: str, calls: Sequence[TurnCall], usage: tuple[int | None
     return MessageTurn("assistant", text, tool_calls=entries or None, input_tokens=usage[0], output_tokens=usage[1])
 
 
-def token_counts(usage: Any, prompt: str, completion: str) -> tuple[int | None, int | None]:
+def token_counts(usage: object, prompt: str, completion: str) -> tuple[int | None, int | None]:
     """Return reported tokens; what is not a whole number was not reported."""
     if not isinstance(usage, dict):
         return None, None

@@ -182,7 +182,7 @@ def test_every_part_of_the_key_and_every_direction_gives_other_bytes() -> None:
 
 
 def test_what_is_lost_does_not_change_the_noise_of_what_arrives() -> None:
-    noise = {"noise": {"level_dbfs": -30}}
+    noise: dict[str, Any] = {"noise": {"level_dbfs": -30}}
     open_line = carried(channel(**noise), silence(2)).reshape(-1, FRAME)
     lossy = carried(channel(**noise, loss={"rate": 0.3}), silence(2)).reshape(-1, FRAME)
     arrived = lossy.any(axis=1)

@@ -22,7 +22,8 @@ EXAMPLES = ROOT / "examples"
 def documented(heading: str) -> dict[str, Any]:
     """The first YAML block below a heading of docs/plugs.md."""
     section = (ROOT / "docs" / "plugs.md").read_text(encoding="utf-8").split(f"## {heading}\n", 1)[1]
-    return yaml.safe_load(section.split("```yaml\n", 1)[1].split("```", 1)[0])
+    config: dict[str, Any] = yaml.safe_load(section.split("```yaml\n", 1)[1].split("```", 1)[0])
+    return config
 
 
 def write_config(path: Path, edit: dict[str, Any]) -> Path:

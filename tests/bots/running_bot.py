@@ -7,6 +7,7 @@ import contextlib
 import json
 import threading
 from collections.abc import AsyncIterator
+from typing import Any
 
 from websockets.asyncio.client import connect
 
@@ -46,7 +47,9 @@ class RunningBot:
             runner.run(self._until_stopped())
 
     async def _until_stopped(self) -> None:
-        self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        self.loop, self._stop = loop, asyncio.Event()
         listener = bound_socket(self.config)
         self.server = BotServer(self.config, self._models)
         async with self.server.listen(listener):
@@ -55,19 +58,19 @@ class RunningBot:
             await self._stop.wait()
 
     @contextlib.asynccontextmanager
-    async def client(self, **options: object) -> AsyncIterator[WireClient]:
+    async def client(self, **options: Any) -> AsyncIterator[WireClient]:
         async with connect(self.url, compression=None, ping_interval=None, **options) as socket:
             yield WireClient(socket)
 
     @contextlib.asynccontextmanager
-    async def scenario(self, *, tools: tuple[str, ...] = (), **options: object) -> AsyncIterator[WireClient]:
+    async def scenario(self, *, tools: tuple[str, ...] = (), **options: Any) -> AsyncIterator[WireClient]:
         """A client that has shaken hands and begun a scenario of the toy domain."""
         async with self.client() as client:
             await client.ready(barrier=bool(options.pop("barrier", False)))
             assert await client.ask("update_system_prompt", scenario_start(tools=tools, **options)) is True
             db = "db" if {"find_account", "restore_supply"} & set(tools) else "user_db"
             result = await client.ask("apply_initialization", initial_state(f"heating/{db}"))
-            assert result["success"], result
+            assert isinstance(result, dict) and result["success"], result
             yield client
 
 

@@ -6,6 +6,7 @@ import pytest
 from duologue.bots.context import ScenarioState, context_text, parse_start
 from duologue.config import BotConfig
 from duologue.errors import DuologueError, RegistryError
+from duologue.state.side_state import SideState
 
 CONFIG = BotConfig.model_validate({"llm": {"type": "do_nothing", "system_prompt_suffix": "Be short."}})
 
@@ -58,7 +59,7 @@ def test_beginning_clears_the_state_in_place():
     held.db, held.memory = {"old": 1}, {"old": 1}
     start(tools={"set_target": {}}, scenario={"epoch": "e2", "profile": "guide"}).begin(state)
     assert state.host.state is held
-    assert (held.db, held.memory, held.domain, held.profile) == (None, {}, "heating", "guide")
+    assert held == SideState("heating", profile="guide")
     assert (state.host.ledger.epoch, state.host.side) == ("e2", "user")
 
 

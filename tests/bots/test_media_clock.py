@@ -10,7 +10,9 @@ def in_session(session):
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
 
         async def main():
-            return await session(SessionClock(asyncio.get_running_loop()))
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            return await session(SessionClock(loop))
 
         return runner.run(main())
 

@@ -39,7 +39,7 @@ def test_whisper_understands_what_a_voice_says_and_it_says_it_alike(config):
     said = build_voice(config, 16000).speak(TEXT)
     assert [word.text.strip() for word in said] == TEXT.split()
     assert said == build_voice(config, 16000).speak(TEXT)
-    samples = np.frombuffer(b"".join(word.audio for word in said), dtype="<i2").astype(np.float32) / 32768
+    samples = np.frombuffer(b"".join(word.audio for word in said), dtype="<i2").astype(np.float32) / np.float32(32768)
     assert words_of(ShortWhisper(SttConfig()).transcribe(samples)) == words_of(TEXT)
 
 
@@ -61,7 +61,7 @@ async def test_the_documented_edit_makes_a_bot_speak_with_kokoro(tmp_path, calle
         async with bot.scenario() as client:
             await client.play(caller("Hello there."))
             await client.until("bot-stopped-speaking")
-    samples = np.frombuffer(bytes(client.audio), dtype="<i2").astype(np.float32) / 32768
+    samples = np.frombuffer(bytes(client.audio), dtype="<i2").astype(np.float32) / np.float32(32768)
     heard = ShortWhisper(SttConfig()).transcribe(samples[np.flatnonzero(samples)[0] :])
     assert words_of(heard)[:4] == words_of(client.spoken())[:4]
 

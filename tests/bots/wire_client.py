@@ -35,6 +35,7 @@ class WireClient:
 
     async def receive(self) -> frames_pb2.Frame:
         data = await self.socket.recv()
+        assert isinstance(data, bytes)
         self.raw.append(data)
         frame = frames_pb2.Frame.FromString(data)
         if frame.WhichOneof("frame") == "message":
@@ -66,8 +67,9 @@ class WireClient:
         while (reply := await self.receive()).WhichOneof("frame") != "audio":
             pass
         assert reply.audio.pts == self.ticks
-        self.audio += reply.audio.audio
-        return reply.audio.audio
+        heard: bytes = reply.audio.audio
+        self.audio += heard
+        return heard
 
     async def play(self, pcm: bytes) -> None:
         for start in range(0, len(pcm), FRAME_BYTES):

@@ -24,7 +24,9 @@ def read(*chunks: ChatCompletionChunk, used: set[str] | None = None) -> tuple[st
     deltas = [choice.delta for item in out for choice in item.choices]
     calls = [tool for delta in deltas for tool in delta.tool_calls or []]
     return "".join(delta.content or "" for delta in deltas), [
-        (tool.id or "", tool.function.name, json.loads(tool.function.arguments)) for tool in calls if tool.function
+        (tool.id or "", tool.function.name or "", json.loads(tool.function.arguments or ""))
+        for tool in calls
+        if tool.function
     ]
 
 

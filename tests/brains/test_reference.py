@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from duologue.brains.dialogue import AGENT_AGAIN, AGENT_ANYTHING_ELSE, AGENT_CLOSING, CALLER_AGAIN
@@ -16,7 +18,7 @@ LOOKED_UP = called("get_customer_by_phone", {"phone_number": "555-123-2002"}, {"
 LINE = {"customer_id": "C1001", "line_id": "L1002"}
 FLIP_STEP = {"side": "user", "name": "toggle_airplane_mode", "arguments": {}}
 ROAM_STEP = {"side": "agent", "name": "enable_roaming", "arguments": LINE}
-REFUEL_STEP = {"side": "agent", "name": "refuel_data", "arguments": {**LINE, "gb_amount": 2.0}}
+REFUEL_STEP: dict[str, Any] = {"side": "agent", "name": "refuel_data", "arguments": {**LINE, "gb_amount": 2.0}}
 TRANSFER_STEP = {"side": "agent", "name": "transfer_to_human_agents", "arguments": {"summary": "*"}}
 
 

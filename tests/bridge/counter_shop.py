@@ -24,7 +24,7 @@ DOMAIN = "counter_shop"
 
 @write_tool(DOMAIN, Side.AGENT, "Ask the caller for money.")
 def request_payment(state: SideState) -> ToolResult:
-    order = state.db["order"]
+    order = state.database["order"]
     if order["status"] != "open":
         raise ToolRefusal("already asked")
     order["status"] = "awaiting"
@@ -33,31 +33,31 @@ def request_payment(state: SideState) -> ToolResult:
 
 @write_tool(DOMAIN, Side.AGENT, "Write a remark.", {"text": {"type": "string"}})
 def write_remark(state: SideState, text: str) -> ToolResult:
-    state.db["order"]["remark"] = text
+    state.database["order"]["remark"] = text
     return ToolResult({"remark": text})
 
 
 @write_tool(DOMAIN, Side.USER, "Pay the bill.")
 def pay_bill(state: SideState) -> ToolResult:
-    if state.db["wallet"]["bill"] != "due":
+    if state.database["wallet"]["bill"] != "due":
         raise ToolRefusal("nothing to pay")
-    state.db["wallet"]["bill"] = "paid"
+    state.database["wallet"]["bill"] = "paid"
     return ToolResult({"bill": "paid"})
 
 
 @write_tool(DOMAIN, Side.USER, "Lose some coins.")
 def drop_coins(state: SideState) -> ToolResult:
-    state.db["wallet"]["coins"] -= 1
-    return ToolResult({"coins": state.db["wallet"]["coins"]})
+    state.database["wallet"]["coins"] -= 1
+    return ToolResult({"coins": state.database["wallet"]["coins"]})
 
 
 @init_function(DOMAIN)
 def set_coins(state: SideState, count: int) -> None:
-    state.db["wallet"]["coins"] = count
+    state.database["wallet"]["coins"] = count
 
 
 def _sync(agent: SideState, user: SideState) -> Deltas:
-    order, wallet = agent.db["order"], user.db["wallet"]
+    order, wallet = agent.database["order"], user.database["wallet"]
     to_agent: dict[str, Any] = {}
     to_user: dict[str, Any] = {}
     if wallet["bill"] == "paid" and order["status"] == "awaiting":

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ def recorded_scenario(*items: Recording) -> Scenario:
     )
 
 
-async def played(folder: Path, agent: BotScript, *items: Recording, **settings: float) -> Played:
+async def played(folder: Path, agent: BotScript, *items: Recording, **settings: Any) -> Played:
     return await play(folder, agent, scenario=recorded_scenario(*items), clips=clips_of(*items), **settings)
 
 

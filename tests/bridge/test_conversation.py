@@ -55,7 +55,7 @@ async def test_event_carries_the_media_time_of_its_tick(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("rate", "tail_ticks"), [(16_000, 0), (24_000, 1)])
 async def test_nothing_of_an_interrupted_bot_is_left_in_the_bridge(tmp_path: Path, rate: int, tail_ticks: int) -> None:
     loud = (np.ones(rate // 50) * 3000).astype("<i2").tobytes()
-    interrupted = [InterruptionMark(), RtviMessage("bot-interrupted")]
+    interrupted: list[InterruptionMark | RtviMessage] = [InterruptionMark(), RtviMessage("bot-interrupted")]
     agent = BotScript(
         audio=lambda tick: loud if tick < 50 else None,
         sample_rate_hz=rate,

@@ -20,6 +20,10 @@ pytestmark = pytest.mark.socket
 LONG = BotScript(messages={140: [exit_push()]})
 
 
+def faults(side: Side, **given: Any) -> dict[str, Any]:
+    return {f"{side}_faults": BotFaults(**given)}
+
+
 def outcome(played: Played) -> tuple[Cause, Side | None, str]:
     ended = played.trace.last(ev.CallEnded)
     assert ended is not None
@@ -28,7 +32,7 @@ def outcome(played: Played) -> tuple[Cause, Side | None, str]:
 
 @pytest.mark.parametrize("side", list(Side))
 async def test_killed_bot_ends_the_call_at_once(tmp_path: Path, side: Side) -> None:
-    played = await play(tmp_path, LONG, **{f"{side}_faults": BotFaults(dies_at_tick=50)})
+    played = await play(tmp_path, LONG, **faults(side, dies_at_tick=50))
     assert outcome(played) == (Cause.TRANSPORT, side, "BOT_LOST")
     ended = played.trace.last(ev.CallEnded)
     assert ended is not None and ended.media_ms == 1000
@@ -42,7 +46,7 @@ async def test_survivor_of_a_killed_bot_is_still_pulled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("side", list(Side))
 async def test_bot_that_hangs_mid_call_is_given_up(tmp_path: Path, side: Side) -> None:
-    played = await play(tmp_path, LONG, tick_timeout_s=0.3, **{f"{side}_faults": BotFaults(hangs_at_tick=20)})
+    played = await play(tmp_path, LONG, tick_timeout_s=0.3, **faults(side, hangs_at_tick=20))
     assert outcome(played) == (Cause.TRANSPORT, side, "BOT_LOST")
     assert "gave no audio for a tick within 0.3 s" in played.fault.message
 
@@ -103,7 +107,7 @@ async def test_database_that_differs_after_initialization_is_an_init_fault(tmp_p
 async def test_call_does_not_start_unless_what_is_read_back_is_what_was_set(
     tmp_path: Path, side: Side, misreports: Any, cause: Cause, words: str
 ) -> None:
-    played = await play(tmp_path, **{f"{side}_faults": BotFaults(misreports=misreports)})
+    played = await play(tmp_path, **faults(side, misreports=misreports))
     assert outcome(played) == (cause, None, "NOT_STARTED")
     assert f"the {side} bot" in played.fault.message and words in played.fault.message
 
@@ -155,7 +159,7 @@ async def test_interrupted_call_leaves_readable_files(tmp_path: Path) -> None:
     started = asyncio.Event()
     async with ScriptedBot(BotScript()) as agent, ScriptedBot() as user:
         settings = CallSettings(agent.url, user.url, 600.0)
-        open_one = open_trace(tmp_path, shop_scenario(), on_tick=lambda ms: ms > 200 and started.set())
+        open_one = open_trace(tmp_path, shop_scenario(), on_tick=lambda ms: started.set() if ms > 200 else None)
         call = Call(shop_scenario(), settings, open_one, tmp_path, SystemClock())
         task = asyncio.create_task(hold(call, open_one, SystemClock()))
         await started.wait()

@@ -41,7 +41,7 @@ from tests.bridge.stage import Played, play
 pytestmark = pytest.mark.socket
 
 LOUD = (np.sin(np.arange(320)) * 8000).astype("<i2").tobytes()
-STREET = {
+STREET: dict[str, Any] = {
     "name": "street",
     "to_agent": {"noise": {"level_dbfs": -30}, "band": {}, "loss": {"rate": 0.1}, "delay_ms": 60},
     "to_user": {"noise": {"kind": "white", "level_dbfs": -35}, "gain_db": -3, "delay_ms": 100},

@@ -1,6 +1,6 @@
 """What a machine is told, and what becomes of its moves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ NOBODY: Callable[[int], BotActivity] = lambda t_ms: BotActivity()  # noqa: E731
 class Scripted:
     """Makes its moves at their times, and keeps what it is told."""
 
-    def __init__(self, moves: dict[int, Sequence[Move]]) -> None:
+    def __init__(self, moves: Mapping[int, Sequence[Move]]) -> None:
         self.told: list[Happening] = []
         self._moves = moves
 
@@ -59,7 +59,8 @@ def voice(*spans: tuple[int, int]) -> Callable[[int], BotActivity]:
 
 def starts(machine: Scripted, agent: Callable[[int], BotActivity] = NOBODY, until_ms: int = 5000) -> list[object]:
     """Names and times of what is played, and the time at which the caller is gone."""
-    subject, found = caller(machine), []
+    subject = caller(machine)
+    found: list[object] = []
     for t_ms in range(0, until_ms, 20):
         _, events = subject.step(t_ms, agent(t_ms))
         found += [(event.clip, t_ms) for event in events if isinstance(event, ev.UtterancePlayed)]

@@ -69,7 +69,7 @@ def test_write_that_the_shadow_refuses_is_a_divergence() -> None:
 
 def takes_a_coin(agent: SideState, user: SideState) -> Deltas:
     """Never settles: a bot that is told one run of it does not have what the shadow has after the next."""
-    delta = {"wallet.coins": user.db["wallet"]["coins"] - 1}
+    delta = {"wallet.coins": user.database["wallet"]["coins"] - 1}
     apply_dotted_delta(user, delta)
     return Deltas(user=delta)
 

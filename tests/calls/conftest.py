@@ -85,7 +85,8 @@ def run(tmp_path: Path) -> Run:
     """Run one attempt of a recorded caller against a bot; there is no user bot anywhere."""
 
     async def attempt(bot: RunningBot, scenario: Scenario, name: str = "attempt") -> Done:
-        folder, results = tmp_path / name, []
+        folder = tmp_path / name
+        results: list[ScenarioResult] = []
         settings = RunSettings(agent_url=bot.url, user_url="ws://127.0.0.1:1")
         speak = SpokenUtterances(TtsConfig(pitch=0.8), tmp_path / "speech")
         clock = SystemClock()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from duologue.bots.services import Models
 from duologue.clock import SystemClock
@@ -38,14 +39,16 @@ class Played:
     server: ModelServer
 
     def of(self, kind: type[Event], side: str) -> list:
-        return [event for event in self.trace.of(kind) if event.side == side]
+        return [event for event in self.trace.of(kind) if getattr(event, "side", None) == side]
 
 
-async def play_with(folder: Path, models: Models, scenario: Scenario, bots: dict[str, dict]) -> ScenarioResult:
+async def play_with(
+    folder: Path, models: Models, scenario: Scenario, bots: Mapping[str, Mapping[str, object]]
+) -> ScenarioResult:
     """Play one scenario with bots of these settings, into a folder of its name, and return its result."""
     results: list[ScenarioResult] = []
     with contextlib.ExitStack() as stack:
-        urls = {}
+        urls: dict[str, Any] = {}
         for side, sections in bots.items():
             config = BotConfig.model_validate({"server": {"port": 0}, **sections})
             urls[f"{side}_url"] = stack.enter_context(RunningBot(config, models)).url
@@ -60,7 +63,7 @@ async def play(
     models: Models,
     *faults: ModelFault,
     retell: Callable[[ModelReply], ModelReply] = lambda reply: reply,
-    **llm: object,
+    **llm: Any,
 ) -> Played:
     """Play one scenario; ``llm`` changes the settings of both bots."""
     (scenario,) = build_scenarios(Selection(names=(SHORT,)))

@@ -9,6 +9,7 @@ from duologue.records.event import BotMessage, CallEnded, Fault, ToolReturned
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.testing.model_script import MISSING_TOOL, FaultKind, ModelFault, parse_fault
 from tests.calls.llm_stage import play
+from tests.present import present
 
 pytestmark = [pytest.mark.socket, pytest.mark.speech]
 
@@ -41,7 +42,7 @@ async def test_lasting_faults_end_the_attempt_unevaluated(
     assert (outcome.kind, outcome.cause) == (OutcomeKind.NOT_EVALUABLE, Cause.TRANSPORT)
     assert f"the {side} bot reported a fatal error: the model {MODELS[side]}" in outcome.detail
     assert reason in outcome.detail
-    assert played.trace.last(CallEnded).stop_reason is StopReason.BOT_LOST
+    assert present(played.trace.last(CallEnded)).stop_reason is StopReason.BOT_LOST
     assert [(event.side, event.cause) for event in played.trace.of(Fault)] == [(side, Cause.TRANSPORT)]
 
 

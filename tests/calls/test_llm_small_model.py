@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from duologue.bots.services import Models
+from duologue.records.action import Side
 from duologue.records.event import (
     BotMessage,
     CallEnded,
@@ -31,11 +32,15 @@ from duologue.runner.build import build_scenarios
 from duologue.runner.settings import Selection
 from duologue.trace.reader import Trace, load_trace
 from tests.calls.llm_stage import SHORT, play_with
+from tests.present import present
 
 pytestmark = [pytest.mark.model, pytest.mark.socket, pytest.mark.speech]
 
 DURATION_S = 120.0
-SCRIPTED = {"agent": {"llm": {"type": "reference"}}, "user": {"llm": {"type": "scripted_user"}, "tts": {"pitch": 0.8}}}
+SCRIPTED: dict[str, dict[str, object]] = {
+    "agent": {"llm": {"type": "reference"}},
+    "user": {"llm": {"type": "scripted_user"}, "tts": {"pitch": 0.8}},
+}
 ENDS = {StopReason.EXIT, StopReason.CALLER_DONE, StopReason.TIMEOUT}
 
 
@@ -48,7 +53,7 @@ def small_model() -> Iterator[str]:
     command = [sys.executable, "-m", "duologue.testing.llama_server", "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
-            line = next((line for line in process.stdout if line.startswith("ready")), "")
+            line = next((line for line in present(process.stdout) if line.startswith("ready")), "")
             assert line, "the model server did not start; run make test-llm, which installs it"
             yield f"http://127.0.0.1:{port}/v1"
         finally:
@@ -67,7 +72,7 @@ def rendered(url: str, tools: list[str]) -> str:
     body = json.dumps({"messages": [{"role": "system", "content": "You are a test."}], "tools": shown}).encode()
     address = url.removesuffix("/v1") + "/apply-template"
     with urllib.request.urlopen(urllib.request.Request(address, body, {"Content-Type": "application/json"})) as answer:
-        return json.load(answer)["prompt"]
+        return str(json.load(answer)["prompt"])
 
 
 def transcript(trace: Trace) -> str:
@@ -91,13 +96,13 @@ async def test_small_model_holds_one_side(tmp_path: Path, models: Models, small_
     result = await play_with(tmp_path, models, scenario, {**SCRIPTED, side: model})
     trace = load_trace(tmp_path / scenario.name / "trace.jsonl")
     text = transcript(trace)
-    print(f"{text}\n{result.outcome}\n{result.tokens[side]}")
+    print(f"{text}\n{result.outcome}\n{result.tokens[Side(side)]}")
 
     # orderly: both speak and are heard, the call ends as a call does, and no markup is spoken
-    assert trace.last(CallEnded).stop_reason in ENDS, trace.of(Fault)
+    assert present(trace.last(CallEnded)).stop_reason in ENDS, trace.of(Fault)
     assert not trace.of(Fault) and not [event for event in trace.of(BotMessage) if event.kind == "error"]
     for kind in (SpokenText, HeardText):
-        assert {event.side for event in trace.of(kind)} == {"agent", "user"}, text
+        assert {str(getattr(event, "side", "")) for event in trace.of(kind)} == {"agent", "user"}, text
     assert not any(mark in text for mark in ("<think", "<tool_call", "**", "<|im_"))
 
     # tools are offered: by the bot, and in front of the model
@@ -105,12 +110,16 @@ async def test_small_model_holds_one_side(tmp_path: Path, models: Models, small_
     assert set(offered) == set(getattr(scenario, side).resources.tools)
     assert all(name in rendered(small_model, list(offered)) for name in offered)
     called, answered = [
-        {event.call_id for event in trace.of(kind) if event.side == side} for kind in (ToolCalled, ToolReturned)
+        {event.call_id for event in events if event.side == side}
+        for events in (trace.of(ToolCalled), trace.of(ToolReturned))
     ]
     assert called == answered
 
     # tokens are counted, and the verdict is about the agent or, where the caller is the model, the caller
-    used = result.tokens[side]
+    used = result.tokens[Side(side)]
     assert used.n_calls >= 2 and used.prompt > 500 * used.n_calls and used.completion > 0
-    assert result.outcome.kind is not OutcomeKind.PASSED or trace.last(CallEnded).stop_reason is not StopReason.TIMEOUT
+    assert (
+        result.outcome.kind is not OutcomeKind.PASSED
+        or present(trace.last(CallEnded)).stop_reason is not StopReason.TIMEOUT
+    )
     assert result.outcome.cause in (None, Cause.USER_SIM), result.outcome

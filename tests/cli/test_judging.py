@@ -31,14 +31,19 @@ def serve() -> Iterator[Serve]:
     stops: list[Callable[[], None]] = []
 
     def start(*steps: JudgeStep) -> JudgeDouble:
-        ready, found = threading.Event(), []
+        ready = threading.Event()
+        found: list[JudgeDouble] = []
+
+        def end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+            loop.call_soon_threadsafe(stop.set)
+            thread.join()
 
         async def run() -> None:
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()
             async with judge_double(*steps) as double:
                 found.append(double)
-                stops.append(lambda: (loop.call_soon_threadsafe(stop.set), thread.join())[0])
+                stops.append(lambda: end(loop, stop))
                 ready.set()
                 await stop.wait()
 

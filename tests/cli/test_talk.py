@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from duologue.cli import talk
 from duologue.cli.evaluate import main
 from duologue.cli.options import EXIT_USAGE
 from duologue.cli.talk import build_talk_parser
@@ -23,7 +22,7 @@ def test_every_flag_is_described_on_its_page() -> None:
 def test_missing_aiortc_is_named_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(talk.importlib.util, "find_spec", lambda name: None if name == "aiortc" else object())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "aiortc" else object())
     assert main(["talk", "--scenario", NAME, "--as", "user"]) == EXIT_USAGE
     assert "pip install 'duologue[webrtc]'" in capsys.readouterr().err
 

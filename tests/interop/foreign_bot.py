@@ -9,13 +9,15 @@ import asyncio
 import contextlib
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 import numpy as np
 from pipecat.frames.protobufs import frames_pb2
-from websockets.asyncio.server import serve
+from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+
+from tests.present import present
 
 LABEL = "rtvi-ai"
 
@@ -49,7 +51,7 @@ class ForeignBot:
     many clients away with code 1013.
     """
 
-    plan: Callable[[ForeignBot], Awaitable[None]] | None = None
+    plan: Callable[[ForeignBot], Coroutine[None, None, None]] | None = None
     capabilities: dict = field(default_factory=dict)
     initialize: Callable[[dict, dict], None] = lambda db, action: None
     write: Callable[[dict, str, dict], None] = lambda db, name, arguments: None
@@ -65,11 +67,11 @@ class ForeignBot:
         self.db: dict | None = None
         self.actions: list[dict] = []
         self.frames: list[bytes] = []
-        self.results: dict[str, object] = {}
+        self.results: dict[str, dict] = {}
         self.connections = 0
         self.turned_away = 0
         self.kicked_off_at: int | None = None
-        self._socket = None
+        self._socket: ServerConnection | None = None
         self._loud = asyncio.Event()
         self._answered = asyncio.Condition()
         self._work: asyncio.Task | None = None
@@ -131,7 +133,7 @@ class ForeignBot:
         result = self.answers[t](result) if t in self.answers else result
         await asyncio.sleep(self.delays.get(t, 0))
         for stray in self.noise:
-            await self._socket.send(frames_pb2.Frame(message={"data": json.dumps(stray)}).SerializeToString())
+            await present(self._socket).send(frames_pb2.Frame(message={"data": json.dumps(stray)}).SerializeToString())
         self.journal.append((self.name, f"{t} answered", None))
         body = {"t": t} if result is None else {"t": t, "d": result}
         await self.message("server-response", body, request_id)
@@ -147,10 +149,10 @@ class ForeignBot:
                     self.initialize(self.db, action)
                 return {"success": True, "errors": []}
             case "apply_sync_delta":
-                self.sync(self.db, d["delta"])
+                self.sync(present(self.db), d["delta"])
                 return {"success": True, "errors": []}
             case "get_scenario_summary":
-                summary = {"actions": self.actions, "db_hash": db_hash(self.db)}
+                summary = {"actions": self.actions, "db_hash": db_hash(present(self.db))}
                 return {**summary, "db": self.db} if d.get("include_db") else summary
             case "get_context_history":
                 return {"context": repr([{"role": "assistant", "content": None, "ok": True}])}
@@ -161,7 +163,7 @@ class ForeignBot:
 
     async def message(self, kind: str, data: object = None, message_id: str | None = None) -> None:
         envelope = {"label": LABEL, "type": kind, "id": message_id, "data": data}
-        await self._socket.send(frames_pb2.Frame(message={"data": json.dumps(envelope)}).SerializeToString())
+        await present(self._socket).send(frames_pb2.Frame(message={"data": json.dumps(envelope)}).SerializeToString())
 
     async def play(
         self, pcm: bytes, rate: int = 24000, channels: int = 1, chunk_ms: int = 100, rest_s: float = 0
@@ -170,11 +172,11 @@ class ForeignBot:
         size = 2 * channels * rate * chunk_ms // 1000
         for start in range(0, len(pcm), size):
             audio = {"audio": pcm[start : start + size], "sample_rate": rate, "num_channels": channels}
-            await self._socket.send(frames_pb2.Frame(audio=audio).SerializeToString())
+            await present(self._socket).send(frames_pb2.Frame(audio=audio).SerializeToString())
             await asyncio.sleep(rest_s)
 
     async def interrupt(self) -> None:
-        await self._socket.send(frames_pb2.Frame(interruption={"name": "i"}).SerializeToString())
+        await present(self._socket).send(frames_pb2.Frame(interruption={"name": "i"}).SerializeToString())
 
     async def hears_something(self) -> None:
         self._loud.clear()
@@ -182,13 +184,13 @@ class ForeignBot:
 
     async def act(self, name: str, arguments: dict, **extra: object) -> None:
         """Change the own database and report it."""
-        self.write(self.db, name, arguments)
+        self.write(present(self.db), name, arguments)
         action = {"action_type": "write", "name": name, "arguments": arguments}
         self.actions.append(action)
         push = {"type": "action-applied", "action": action, "tool_domain": "counter_shop", **extra}
         await self.message("server-message", push)
 
-    async def forward(self, call_id: str, name: str, arguments: dict) -> object:
+    async def forward(self, call_id: str, name: str, arguments: dict) -> dict:
         """Have the harness run a tool, and return its result."""
         await self.message("server-message", {"type": "tool-call", "id": call_id, "name": name, "arguments": arguments})
         async with self._answered:

@@ -93,7 +93,7 @@ class ForeignBridge:
             shared = json.dumps({"db_path": db_path})
             d = {"domain": domain, "shared_state_init": shared, "actions": actions}
             message_id = await self.ask("apply_initialization", d)
-            return (await self.first("server-response", "error-response", message_id=message_id))["data"]["d"]
+            return dict((await self.first("server-response", "error-response", message_id=message_id))["data"]["d"])
 
     async def stream(self, seconds: float, pcm: bytes = b"") -> None:
         """Send 16 ms frames on a steady schedule: ``pcm``, then silence, for so long in all."""
@@ -122,12 +122,12 @@ class ForeignBridge:
         await self.ask("get_context_history")
         answer = await self.first("server-response", since=since)
         value = ast.literal_eval(answer["data"]["d"]["context"])
-        return json.loads(value) if isinstance(value, str) else value
+        return list(json.loads(value) if isinstance(value, str) else value)
 
     async def pull_summary(self, *, include_db: bool) -> dict:
         since = len(self.messages)
         await self.ask("get_scenario_summary", {"include_db": include_db})
-        return (await self.first("server-response", since=since))["data"]["d"]
+        return dict((await self.first("server-response", since=since))["data"]["d"])
 
     def of(self, kind: str) -> list[tuple[float, dict]]:
         return [(now, message.get("data") or {}) for now, message in self.messages if message["type"] == kind]

@@ -13,6 +13,7 @@ import pytest
 
 import duologue.bots.context
 from duologue.bots.services import load_models
+from duologue.brains.brain import build_brain
 from duologue.brains.reply import BrainReply
 from duologue.bridge.call import Call, CallSettings
 from duologue.bridge.settings import RealtimeSettings
@@ -54,8 +55,9 @@ class _Given:
 async def example(name: str) -> AsyncIterator[str]:
     """Run an example as its own process and give its address."""
     command = (sys.executable, str(EXAMPLES / name), "--port", "0")
-    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.DEVNULL}
-    process = await asyncio.create_subprocess_exec(*command, **pipes)
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
     try:
         assert process.stdout is not None
         async with asyncio.timeout(30):
@@ -104,7 +106,7 @@ async def hold_all(folder: Path, urls: list[str]) -> list[Played]:
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Played]]:
-    build = duologue.bots.context.build_brain
+    build = build_brain
     lockstep = BotConfig.model_validate(
         {"server": {"port": 0}, "llm": {"type": "scripted_user"}, "tts": {"pitch": 0.8}}
     )

@@ -13,7 +13,8 @@ from duologue.protocol.strict_json import parse_json
 def message_frame(text: str) -> bytes:
     frame = frames_pb2.Frame()
     frame.message.data = text
-    return frame.SerializeToString()
+    data: bytes = frame.SerializeToString()
+    return data
 
 
 @pytest.mark.parametrize(

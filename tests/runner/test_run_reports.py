@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def add_attempt(run_dir: Path, name: str, *, about: dict[str, object], settings:
 
 
 def a_run(run_dir: Path, **settings: object) -> Path:
-    about = {"capabilities": {"brain": "openai", "stt": "whisper:bundled"}}
+    about: dict[str, object] = {"capabilities": {"brain": "openai", "stt": "whisper:bundled"}}
     add_attempt(run_dir, "one", about=about, settings=settings)
     add_attempt(run_dir, "two", about=about, settings=settings)
     return run_dir
@@ -69,7 +70,7 @@ def report(monkeypatch: pytest.MonkeyPatch) -> list[RunContext]:
     """Register a report for the length of a test; what it was given is collected."""
     seen: list[RunContext] = []
 
-    def build(results: list[ScenarioResult], context: RunContext) -> RunFiles:
+    def build(results: Sequence[ScenarioResult], context: RunContext) -> RunFiles:
         seen.append(context)
         return RunFiles({"shop.json": {"n": len(results)}, "shop.txt": "two\n"}, {"tasks": len(results)})
 

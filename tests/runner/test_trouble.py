@@ -36,6 +36,7 @@ from duologue.trace.reader import load_trace
 from duologue.turn_agents.conversation import TurnSetup
 from duologue.turn_agents.turn import MessageTurn
 from tests.interop.foreign_bot import ForeignBot
+from tests.present import present
 
 pytestmark = pytest.mark.socket
 
@@ -69,7 +70,7 @@ async def lock_step(trouble: Trouble, patch: pytest.MonkeyPatch) -> AsyncIterato
 async def real_time(trouble: Trouble, patch: pytest.MonkeyPatch) -> AsyncIterator[Calls]:
     async def dies(bot: ForeignBot) -> None:
         await bot._loud.wait()
-        await bot._socket.close()
+        await present(bot._socket).close()
 
     async with ForeignBot(capabilities={"tools": "harness"}) as bot, asyncio.TaskGroup() as group:
         if trouble is Trouble.LOST:

@@ -25,6 +25,7 @@ from duologue.records.event import (
     UtterancePlayed,
 )
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
+from duologue.records.result import ScenarioResult
 from duologue.runner.attempt import Attempt, AttemptRunner
 from duologue.runner.observer import SilentObserver
 from duologue.runner.settings import RunSettings
@@ -77,7 +78,7 @@ async def attempt_at(folder, scenario, agent, *, transcriber=None, speak=say, **
     setup = TurnSetup(agent, "double", transcriber or Reads(), speak=speak, **options)
     clock = SystemClock()
     runner = AttemptRunner(RunSettings(), clock, SilentObserver(), TurnCalls(setup, clock))
-    results = []
+    results: list[ScenarioResult] = []
     await runner.run(Attempt(scenario, folder / scenario.task_id, run_id="run"), results.append)
     return results[0], load_trace(folder / scenario.task_id / "trace.jsonl")
 
@@ -288,7 +289,7 @@ async def test_clip_of_a_turn_agent_passes_the_line(tmp_path, errands):
         "two": errands["two_mails"].model_copy(update={"line": line}),
     }.items():
         listens, agent = Listens(), Answers()
-        said = {}
+        said: dict[str | None, bytes] = {}
         speak = lambda utterance, said=said: said.setdefault(utterance.text, tone_file(0.5))  # noqa: E731
         result, trace = await attempt_at(tmp_path / folder, scenario, agent, transcriber=listens, speak=speak)
         assert not trace.of(Fault)

@@ -31,4 +31,5 @@ def recorded() -> dict[str, Any]:
     """The recorded facts about the 114 base tasks."""
     if not FACTS.is_file():
         pytest.skip("the recorded telecom facts are not beside this checkout")
-    return json.loads(FACTS.read_text("utf-8"))
+    facts: dict[str, Any] = json.loads(FACTS.read_text("utf-8"))
+    return facts

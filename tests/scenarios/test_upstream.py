@@ -139,7 +139,7 @@ def test_sides_are_translated_and_the_rest_kept(load: Load, checkout: Path) -> N
         (Side.AGENT, "refuel_data"),
     ]
     assert scenario.db_state_assertions[0].message == "not so"
-    assert replay_reference(scenario).state.agent.db["lines"][1]["data_refueling_gb"] == 2.0
+    assert replay_reference(scenario).state.agent.database["lines"][1]["data_refueling_gb"] == 2.0
 
 
 def test_transfer_task_gates_on_its_action(load: Load, checkout: Path) -> None:

@@ -10,6 +10,7 @@ from duologue.errors import FixtureError
 from duologue.state.fixtures import data_file
 from scenarios.voiceagentbench.catalogue import RECORDS, shipped_records
 from scenarios.voiceagentbench.records import Suite, parse_record, read_records, rule_problems, to_json, write_records
+from tests.present import present
 
 SHARED = Path(__file__).parents[3] / "shared" / "spec" / "voiceagentbench_examples.jsonl"
 LINES = data_file(RECORDS).read_text("utf-8").splitlines()
@@ -43,7 +44,7 @@ def test_every_shipped_query_has_sound_that_decodes() -> None:
     folder = data_file(RECORDS).parent
     for item in shipped_records():
         for query in item.queries:
-            sound = (folder / query.audio_path).read_bytes()
+            sound = (folder / present(query.audio_path)).read_bytes()
             assert 0.8 < len(decode_audio(sound, 16_000)) / 16_000 < 12, item.task_id
 
 

@@ -17,7 +17,7 @@ DOMAIN = "scoring_shop"
 
 @write_tool(DOMAIN, Side.AGENT, "Set a price.", {"item": {}, "price": {}, "note": {}})
 def set_price(state: SideState, item: str, price: float, note: str = "") -> ToolResult:
-    items = state.db["items"]
+    items = state.database["items"]
     if item not in items:
         raise ToolRefusal(f"no item {item}")
     items[item]["price"] = price
@@ -26,14 +26,14 @@ def set_price(state: SideState, item: str, price: float, note: str = "") -> Tool
 
 @read_tool(DOMAIN, Side.AGENT, "Look up a price.", {"item": {}})
 def get_price(state: SideState, item: str) -> ToolResult:
-    if item not in state.db["items"]:
+    if item not in state.database["items"]:
         raise ToolRefusal(f"no item {item}")
-    return ToolResult({"price": state.db["items"][item]["price"]})
+    return ToolResult({"price": state.database["items"][item]["price"]})
 
 
 @write_tool(DOMAIN, Side.USER, "Pay.")
 def pay(state: SideState) -> ToolResult:
-    state.db["paid"] = True
+    state.database["paid"] = True
     return ToolResult({"paid": True})
 
 

@@ -19,6 +19,7 @@ from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
 from duologue.toolkit.evidence import ScoringMode
 from duologue.trace.reader import Trace
+from tests.present import present
 from tests.scoring.shop import AGENT, USER, shop_scenario
 
 
@@ -145,5 +146,5 @@ def test_final_state_without_a_shadow_leaves_the_report_alone() -> None:
 @pytest.mark.parametrize("db", [{}, {"items": 5}, {"items": {"A1": None}}, {"items": [1]}])
 def test_initial_state_that_no_tool_can_work_on_is_no_verdict(db: dict[str, Any]) -> None:
     builder = done().hang_up().change(InitialState, agent_db=db)
-    verdict = score_trace(builder.build(), None).verdict("is_action_match")
+    verdict = present(score_trace(builder.build(), None).verdict("is_action_match"))
     assert (verdict.evaluable, verdict.cause) == (False, Cause.HARNESS)

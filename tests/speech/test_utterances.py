@@ -5,6 +5,7 @@ import pytest
 from duologue.errors import FixtureError
 from duologue.records.caller import FrozenUtterance
 from duologue.speech.utterances import utterance_audio
+from tests.present import present
 
 
 def test_sound_comes_from_under_the_data_root_or_from_the_users_own_files(tmp_path, monkeypatch):
@@ -21,7 +22,7 @@ def test_sound_may_be_in_the_record_itself():
 
 def test_text_is_spoken_by_the_configured_voice_only():
     utterance = FrozenUtterance(text="Hello.")
-    assert utterance_audio(utterance, lambda given: given.text.encode()) == b"Hello."
+    assert utterance_audio(utterance, lambda given: present(given.text).encode()) == b"Hello."
     with pytest.raises(FixtureError, match=r"'Hello\.' has no sound file, and no voice was configured"):
         utterance_audio(utterance)
 
@@ -41,4 +42,4 @@ def test_what_cannot_be_read_is_named(tmp_path, monkeypatch):
         ({"audio_b64": "§"}, "not base64"),
     ]:
         with pytest.raises(FixtureError, match=message):
-            utterance_audio(FrozenUtterance(**given))
+            utterance_audio(FrozenUtterance.model_validate(given))

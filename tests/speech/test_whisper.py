@@ -80,7 +80,7 @@ async def test_the_multilingual_model_hears_with_a_hint(spoken):
 def test_the_multilingual_model_finds_out_the_language(voice, text):
     whisper = ShortWhisper(SttConfig(model="bundled-multilingual", language="auto"))
     pcm = b"".join(word.audio for word in voice.speak(text))
-    heard = whisper.transcribe(np.frombuffer(pcm, "<i2").astype(np.float32) / 32768)
+    heard = whisper.transcribe(np.frombuffer(pcm, "<i2").astype(np.float32) / np.float32(32768))
     assert heard.rstrip(".") == text.rstrip(".")
 
 

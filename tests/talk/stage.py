@@ -38,7 +38,7 @@ async def call_with_person(
     trace = open_trace(folder, scenario, on_event=desk.feed.saw, on_tick=on_tick)
     bounds: dict[str, Any] = {"max_duration_s": 4.0, "tick_timeout_s": 1.0, "drain_s": 0.5, **settings}
     async with ScriptedBot(bot) as other:
-        urls = {f"{desk.side.other}_url": other.url, f"{desk.side}_url": "ws://nobody"}
+        urls: dict[str, Any] = {f"{desk.side.other}_url": other.url, f"{desk.side}_url": "ws://nobody"}
         call = Call(
             scenario,
             CallSettings(**urls, **bounds),

@@ -3,6 +3,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,7 @@ from duologue.text.noise import MILD, Noise
 from duologue.toolkit.dual_state import DualState, replay_reference
 from duologue.toolkit.rules import CATALOGUES, RULES_NAME
 from duologue.toolkit.tool import END_CALL_TOOL
+from tests.present import present
 from tests.text.stage import between, run_text_call
 
 PROFILES = ("guide", "tau2")
@@ -40,7 +42,7 @@ def scenarios(profile: str) -> Sequence[Scenario]:
     return CATALOGUES.get("tau2_telecom", RULES_NAME).load(CatalogueOptions(profile=profile))
 
 
-def outcomes(profile: str, agent: str, **options: object) -> list[tuple[str, OutcomeKind]]:
+def outcomes(profile: str, agent: str, **options: Any) -> list[tuple[str, OutcomeKind]]:
     return [
         (scenario.name, score_trace(run_text_call(scenario, agent, **options), None).outcome.kind)
         for scenario in scenarios(profile)
@@ -84,7 +86,7 @@ def longest() -> Scenario:
 def test_a_call_ends_where_gold_replay_ends(longest: Scenario) -> None:
     trace = run_text_call(longest, "reference")
     gold = replay_reference(longest).state.digests()
-    final = trace.last(FinalState)
+    final = present(trace.last(FinalState))
     assert (final.agent_digest, final.user_digest) == (gold[Side.AGENT], gold[Side.USER])
 
 
@@ -93,7 +95,7 @@ def test_a_call_ends_where_gold_replay_ends(longest: Scenario) -> None:
 def test_recorded_writes_on_the_initial_databases_give_the_final_ones(profile: str) -> None:
     for scenario in scenarios(profile)[::9]:
         trace = run_text_call(scenario, "wrong_action", mutation="add", noise=HASTY)
-        initial, final = trace.last(InitialState), trace.last(FinalState)
+        initial, final = present(trace.last(InitialState)), present(trace.last(FinalState))
         agent, user = (
             SideState(scenario.domain, db, memory, profile)
             for db, memory in ((initial.agent_db, initial.agent_memory), (initial.user_db, initial.user_memory))
@@ -128,14 +130,14 @@ class Hangs:
 
 def test_a_refused_attempt_to_hang_up_does_not_end_the_call(longest: Scenario) -> None:
     trace = between(longest, Hangs(), Hangs())
-    assert trace.last(CallEnded).stop_reason is StopReason.TIMEOUT
+    assert present(trace.last(CallEnded)).stop_reason is StopReason.TIMEOUT
     assert trace.of(ExitRequested) == []
     assert "I am still here." in [event.text for event in trace.of(SpokenText)]
 
 
 def test_the_agent_ends_the_call_and_each_side_parts_once(longest: Scenario) -> None:
     trace = run_text_call(longest, "reference")
-    assert trace.last(CallEnded).stop_reason is StopReason.EXIT
+    assert present(trace.last(CallEnded)).stop_reason is StopReason.EXIT
     assert [event.side for event in trace.of(ExitRequested)] == [Side.AGENT]
     partings = [event.side for event in trace.of(SpokenText) if "Goodbye" in event.text]
     assert partings == [Side.USER, Side.AGENT]

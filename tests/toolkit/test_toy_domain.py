@@ -52,7 +52,7 @@ def test_domain_is_found_beside_the_shipped_ones(scenarios: Sequence[Scenario]) 
 
 def test_first_sync_carries_the_agents_change_to_the_user(scenarios: Sequence[Scenario]) -> None:
     dual = DualState.for_scenario(named(scenarios, "supply_cut"))
-    assert dual.side(Side.USER).db["supply_on"] is False
+    assert dual.side(Side.USER).database["supply_on"] is False
     assert not dual.sync()
 
 

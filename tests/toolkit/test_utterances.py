@@ -1,9 +1,10 @@
+from duologue.records.action import Side
 from duologue.records.event import BotSpeaking, SpokenText, ToolCalled
 from duologue.toolkit.utterances import Utterance, read_deeds
 from tests.scoring.shop import AGENT, USER
 
 
-def said(side: str, text: str, t_ms: int, seq: int = 1) -> SpokenText:
+def said(side: Side, text: str, t_ms: int, seq: int = 1) -> SpokenText:
     return SpokenText(side=side, text=text, t_ms=t_ms, seq=seq)
 
 

@@ -196,7 +196,7 @@ def test_a_person_s_side_takes_events_and_refuses_those_of_another_epoch() -> No
     seat.answer(messages.update_system_prompt("p", {"quote": {}}, DOMAIN, payload))
     seat.answer(messages.apply_initialization(DOMAIN, {"db": {"price": 1, "quoted": 0, "revision": 1}}, []))
     d, _ = seat.answer(messages.apply_event(Side.AGENT, "price_changed", {"price": 3}, "e1"))
-    assert (d["success"], seat.host.state.db["price"]) == (True, 3)
+    assert (d["success"], seat.host.state.database["price"]) == (True, 3)
     for control in (
         messages.apply_event(Side.AGENT, "price_changed", {"price": 4}, "e0"),
         messages.apply_event(Side.AGENT, "price_changed", {}, "e1"),

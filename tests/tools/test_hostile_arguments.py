@@ -38,6 +38,9 @@ JUNK: list[Any] = [
     *([], ["C1001"], {}, {"customer_id": "C1001"}, {"apn_name": "internet", "mms_port": 10**400}),
 ]
 
+NO_PORTS: tuple[object, ...] = ("http", 80.5, "80.5", [], "")
+NO_SWITCHES: tuple[object, ...] = ("maybe", 2, None, [])
+
 
 def hostile_calls() -> Iterator[tuple[Tool, dict[str, Any]]]:
     for side in Side:
@@ -135,8 +138,8 @@ def test_apn_port_becomes_a_whole_number(phone: SideState, given: Any, stored: i
     [
         *(None, "internet", 5, ["internet"], True),
         *({"apn_name": value} for value in (None, "Internet", "custom", 1)),
-        *({"mms_port": value} for value in ("http", 80.5, "80.5", [], "")),
-        *({"reset_at_reboot": value} for value in ("maybe", 2, None, [])),
+        *({"mms_port": port} for port in NO_PORTS),
+        *({"reset_at_reboot": reset} for reset in NO_SWITCHES),
         *({key: 7} for key in ("mms_apn", "mmsc_url", "mms_proxy")),
         {"mcc": "310"},
     ],

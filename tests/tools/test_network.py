@@ -19,7 +19,7 @@ def db(phone: SideState) -> dict[str, Any]:
 def network_of(db: dict[str, Any]) -> tuple[str, str, str]:
     device = db["device"]
     keys = ("network_connection_status", "network_technology_connected", "network_signal_strength")
-    return tuple(device[key] for key in keys)  # type: ignore[return-value]
+    return tuple(device[key] for key in keys)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ def test_requests_fit_their_tools(book: Phrasebook) -> None:
 
 
 def test_no_wording_asks_for_two_things(book: Phrasebook) -> None:
-    wordings = [wording for item in (*book.requests, *book.questions) for wording in item.phrasings]
+    phrasings = [*(item.phrasings for item in book.requests), *(item.phrasings for item in book.questions)]
+    wordings = [wording for each in phrasings for wording in each]
     assert len(wordings) == len(set(wordings))
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from duologue.errors import RegistryError
@@ -6,7 +8,10 @@ from duologue.toolkit.tool import ToolKind, find_tool
 from tools.voiceagentbench.manifest import callable_names, json_schema, manifest_name, tool_settings
 
 DOMAIN = "voiceagentbench"
-ADD = {"type": "function", "function": {"name": "list.add", "description": "Add.", "parameters": {"type": "dict"}}}
+ADD: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "list.add", "description": "Add.", "parameters": {"type": "dict"}},
+}
 
 
 def tool(item: dict, **results):

@@ -158,6 +158,10 @@ def test_what_has_no_place_is_refused_and_leaves_the_trace_as_it_was(
     assert len(memory.trace().events) == len(before)
 
 
+def breaks(error: Exception) -> None:
+    raise error
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "before", "after"),
     [
@@ -176,7 +180,7 @@ def test_error_ends_the_call_as_what_it_is(
     for events, reason in (((READY,), before), (UP_TO_START, after)):
         trace, memory = written(*events)
         with trace.ended_by_trouble():
-            raise error
+            breaks(error)
         fault, ended = memory.trace().events[-2:]
         assert isinstance(fault, ev.Fault) and isinstance(ended, ev.CallEnded)
         assert (fault.cause, fault.error, ended.stop_reason) == (cause, type(error).__name__, reason)

@@ -7,6 +7,7 @@ import pytest
 
 from duologue.clock import SystemClock
 from duologue.errors import ConfigError, TurnAgentError, TurnAgentUnavailable
+from duologue.records.event import Event
 from duologue.testing.agent_doubles import AgentAnswer, AgentDouble
 from duologue.turn_agents.build import ADAPTERS, build_turn_agent, opened_turn_agent
 from duologue.turn_agents.calls import TurnCall, extract_calls
@@ -31,7 +32,7 @@ class Connected:
         await self.stack.enter_async_context(self.double)
         opened = opened_turn_agent(self.adapter, url=self.double.url, env=self.env, clock=SystemClock())
         self.agent = await self.stack.enter_async_context(opened)
-        self.events = []
+        self.events: list[Event] = []
         self.loop = TurnLoop(agent_for(self.agent, TASK), MANIFEST, SystemClock(), self.events.append)
         return self
 
@@ -194,5 +195,5 @@ async def test_a_class_of_ones_own_gets_the_address_and_is_closed(tmp_path, monk
     (tmp_path / "closing_adapter.py").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(tmp_path)
     async with opened_turn_agent("closing_adapter:Agent", url="http://a", env={}, clock=SystemClock()) as agent:
-        assert (agent.url, agent.closed) == ("http://a", False)
-    assert agent.closed
+        assert vars(agent) == {"url": "http://a", "closed": False}
+    assert vars(agent)["closed"]

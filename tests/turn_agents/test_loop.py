@@ -26,7 +26,7 @@ class Scripted:
 
 
 def start(agent, **options):
-    events = []
+    events: list[object] = []
     return TurnLoop(agent, MANIFEST, SystemClock(), events.append, **options), events
 
 

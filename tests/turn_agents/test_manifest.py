@@ -1,3 +1,5 @@
+from typing import Any
+
 from duologue.turn_agents.manifest import WireNames
 
 
@@ -16,5 +18,8 @@ def test_a_long_name_becomes_short_and_unknown_ones_stay():
 
 
 def test_functions_come_bare_under_their_wire_names():
-    manifest = [{"type": "function", "function": {"name": "a.b", "description": "d"}}, {"name": "c"}]
+    manifest: list[dict[str, Any]] = [
+        {"type": "function", "function": {"name": "a.b", "description": "d"}},
+        {"name": "c"},
+    ]
     assert WireNames.of(manifest).functions(manifest) == [{"name": "a_b", "description": "d"}, {"name": "c"}]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionChunk
@@ -79,7 +79,7 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
             ),
         )
 
-    def create_client(self, api_key: str, base_url: str, **_: Any) -> AsyncOpenAI:
+    def create_client(self, api_key: str, base_url: str, **_: object) -> AsyncOpenAI:
         """Return a client that does not repeat requests by itself."""
         return AsyncOpenAI(api_key=api_key, base_url=base_url, timeout=self._config.request_timeout_s, max_retries=0)
 
@@ -140,11 +140,11 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
         await super().cleanup()
         await _held(self._client.close)
 
-    async def _parameters(self, context: LLMContext) -> dict[str, Any]:
+    async def _parameters(self, context: LLMContext) -> dict[str, object]:
         given = await self.get_llm_adapter().get_llm_invocation_params(
             context, system_instruction=self._settings.system_instruction, convert_developer_to_user=True
         )
-        params: dict[str, Any] = self.build_chat_completion_params(given)
+        params: dict[str, object] = self.build_chat_completion_params(given)
         if not params.get("tools"):
             params.pop("tools", None)
             params.pop("tool_choice", None)
@@ -159,7 +159,7 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
             self._turn, self._rounds = turn, 0
         return self._rounds >= self._config.max_tool_rounds
 
-    async def _fetch(self, params: dict[str, Any]) -> list[_Fetched]:
+    async def _fetch(self, params: dict[str, object]) -> list[_Fetched]:
         """Return all chunks of one reply. Runs in real time; nothing is used before it is whole."""
         started = real_monotonic()
 
@@ -198,7 +198,7 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
         await self._note_silence(reader)
         return out
 
-    async def _streamed(self, params: dict[str, Any]) -> AsyncIterator[ChatCompletionChunk]:
+    async def _streamed(self, params: dict[str, object]) -> AsyncIterator[ChatCompletionChunk]:
         """Yield a reply as it comes. Once anything of it was passed on, the request is not repeated."""
         deadline = asyncio.get_running_loop().time() + self._policy.timeout_s
         sent = 0
@@ -224,7 +224,7 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
             yield piece
         await self._note_silence(reader)
 
-    async def _open(self, params: dict[str, Any]) -> AsyncIterator[ChatCompletionChunk]:
+    async def _open(self, params: dict[str, object]) -> AsyncIterator[ChatCompletionChunk]:
         stream = await self._client.chat.completions.create(**params)
         try:
             async for chunk in stream:
@@ -261,7 +261,7 @@ class HeldOpenAI(LastingCalls, OpenAILLMService):
     async def _note(self, message: str) -> None:
         await self._push({"type": "bot-error", "message": message, "part": "llm"})
 
-    async def _push(self, data: dict[str, Any]) -> None:
+    async def _push(self, data: dict[str, object]) -> None:
         await self.push_frame(RTVIServerMessageFrame(data=data))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ class OwnBrain:
         """
         return self.plug.build(self.cls)
 
-    def begin(self, payload: dict[str, Any]) -> Brain | None:
+    def begin(self, payload: Mapping[str, object]) -> Brain | None:
         """Return a new brain for one scenario; None when the class is an LLM service.
 
         A method ``begin`` is given the scenario's payload: its name, domain and facts.

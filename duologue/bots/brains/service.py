@@ -21,7 +21,7 @@ from pipecat.services.settings import LLMSettings
 
 from duologue.brains.reply import BrainReply
 
-Decide = Callable[[list[dict[str, Any]]], BrainReply]
+Decide = Callable[[list[dict[str, object]]], BrainReply]
 
 
 class LastingCalls(LLMService):
@@ -32,7 +32,7 @@ class LastingCalls(LLMService):
     meantime is in the context that the result brings.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: object) -> None:
         super().__init__(*args, **options)
         self._open_calls: set[str] = set()
         self._tool_turns = 0
@@ -140,7 +140,7 @@ class _Scripted(LLMService):
             await self._push_llm_text(word + " ")
         await self.run_function_calls([self._numbered(call.name, call.arguments, frame) for call in reply.calls])
 
-    def _numbered(self, name: str, arguments: dict[str, Any], frame: LLMContextFrame) -> FunctionCallFromLLM:
+    def _numbered(self, name: str, arguments: dict[str, object], frame: LLMContextFrame) -> FunctionCallFromLLM:
         self._calls += 1
         return FunctionCallFromLLM(
             function_name=name, tool_call_id=f"call_{self._calls}", arguments=arguments, context=frame.context

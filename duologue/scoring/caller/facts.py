@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from rapidfuzz import fuzz
 
@@ -51,7 +50,7 @@ class _Known:
 
     numbers: set[str] = field(default_factory=set)
 
-    def learn(self, value: Any) -> None:
+    def learn(self, value: object) -> None:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         self.numbers.update(number for number in figures(text) if number)
 

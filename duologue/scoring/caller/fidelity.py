@@ -5,9 +5,8 @@ Checks are cautious: they speak only when the trace shows it, as a false alarm w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any
 
 from duologue.records.action import Side
 from duologue.records.event import BotReady, ExitRequested
@@ -135,5 +134,5 @@ def _presence(evidence: Evidence) -> Finding:
     return _finding(True, "the caller did not stay silent when it was its turn")
 
 
-def _finding(passed: bool | None, reason: str, found: Sequence[dict[str, Any]] = ()) -> Finding:
+def _finding(passed: bool | None, reason: str, found: Sequence[Mapping[str, object]] = ()) -> Finding:
     return Finding(passed, reason, {"found": list(found)} if found else {})

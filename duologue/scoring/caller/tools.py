@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from duologue.errors import RegistryError
 from duologue.records.action import Side
@@ -220,7 +219,7 @@ def _texts(domain: str, tool: Tool) -> str:
     return " ".join([tool.name.replace("_", " "), tool.description, *_values(tool.properties), *phrasings])
 
 
-def _values(properties: Mapping[str, Any]) -> list[str]:
+def _values(properties: Mapping[str, object]) -> list[str]:
     values: list[str] = []
     for name, schema in properties.items():
         values.append(name.replace("_", " "))

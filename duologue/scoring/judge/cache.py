@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +23,7 @@ class JudgeCache:
 
     folder: Path
 
-    def get(self, key: Mapping[str, Any]) -> str | None:
+    def get(self, key: Mapping[str, object]) -> str | None:
         """Return the stored reply text, or None; a damaged file counts as none."""
         path = self._path(key)
         try:
@@ -39,7 +38,7 @@ class JudgeCache:
             return None
         return str(entry["reply"])
 
-    def put(self, key: Mapping[str, Any], reply: str) -> None:
+    def put(self, key: Mapping[str, object], reply: str) -> None:
         """Store a reply text. A folder that cannot be written is logged, and costs a request the next time."""
         path = self._path(key)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -51,7 +50,7 @@ class JudgeCache:
         except OSError as error:
             logger.warning("a reply of the judge cannot be stored", extra={"path": str(path), "error": str(error)})
 
-    def _path(self, key: Mapping[str, Any]) -> Path:
+    def _path(self, key: Mapping[str, object]) -> Path:
         text = json.dumps(dict(key), sort_keys=True, separators=(",", ":"))
         name = hashlib.sha256(text.encode()).hexdigest()
         return self.folder / name[:2] / f"{name}.json"

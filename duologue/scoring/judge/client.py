@@ -67,7 +67,7 @@ class Judge:
             self.cache.put(key, text)
         return value
 
-    def cache_key(self, prompt: JudgePrompt, version: int = JUDGE_VERSION) -> dict[str, Any]:
+    def cache_key(self, prompt: JudgePrompt, version: int = JUDGE_VERSION) -> dict[str, object]:
         """Return everything that a reply depends on."""
         return {
             "version": version,
@@ -119,7 +119,7 @@ class Judge:
         messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
         return {"model": self.settings.model, "messages": messages, **fields}
 
-    async def _request(self, body: Mapping[str, Any], *, needs_text: bool) -> str:
+    async def _request(self, body: Mapping[str, object], *, needs_text: bool) -> str:
         headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
         timeout = aiohttp.ClientTimeout(total=self.settings.timeout_s)
         try:

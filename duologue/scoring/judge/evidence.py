@@ -53,15 +53,15 @@ def has_observations(trace: Trace) -> bool:
     return did or any(_role(message) in ("assistant", "tool") for message in context_of(trace, Side.AGENT))
 
 
-def context_of(trace: Trace, side: Side) -> list[Any]:
+def context_of(trace: Trace, side: Side) -> list[object]:
     """Return the last context that was pulled from a side; empty without one."""
     event = next((event for event in reversed(trace.of(ContextPulled)) if event.side is side), None)
     return list(event.messages) if event is not None else []
 
 
-def conversation(trace: Trace) -> list[dict[str, Any]]:
+def conversation(trace: Trace) -> list[dict[str, object]]:
     """Return what was said, called and returned in order; ``at_s`` is media time in seconds."""
-    lines: list[dict[str, Any]] = []
+    lines: list[dict[str, object]] = []
     words: list[str] = []
     for event in trace.events:
         if isinstance(event, SpokenText):
@@ -81,7 +81,7 @@ def conversation(trace: Trace) -> list[dict[str, Any]]:
     return lines
 
 
-def compact(messages: Sequence[Any], limits: Compaction) -> list[Any]:
+def compact(messages: Sequence[object], limits: Compaction) -> list[Any]:
     """Return a context with its leading system message and the last messages, long texts cut.
 
     ``limits.messages`` counts the system message; nested lists keep as many of their last items.
@@ -97,7 +97,7 @@ def compact(messages: Sequence[Any], limits: Compaction) -> list[Any]:
     ]
 
 
-def _shorten(value: Any, chars: int, items: int) -> Any:
+def _shorten(value: object, chars: int, items: int) -> object:
     if isinstance(value, str):
         return value if len(value) <= chars else f"{value[:chars]} [{len(value) - chars} characters removed]"
     if isinstance(value, list):
@@ -107,10 +107,10 @@ def _shorten(value: Any, chars: int, items: int) -> Any:
     return value
 
 
-def _role(message: Any) -> str:
+def _role(message: object) -> str:
     return str(message.get("role", "")) if isinstance(message, dict) else ""
 
 
-def _action(action: RecordedAction) -> dict[str, Any]:
+def _action(action: RecordedAction) -> dict[str, object]:
     shown = action.model_dump(mode="json", include={"side", "name", "arguments", "result"})
     return {key: shown[key] for key in ("side", "name", "arguments", "result") if shown[key] is not None}

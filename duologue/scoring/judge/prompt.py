@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from duologue.scoring.judge.evidence import Section
 
@@ -93,7 +92,7 @@ def fence(sections: Sequence[Section]) -> str:
     return "\n\n".join([f"Section key: {key}", *parts])
 
 
-def escape(value: Any) -> str:
+def escape(value: object) -> str:
     """Return ``value`` as JSON without angle brackets and without characters that do not print."""
     text = json.dumps(value, indent=1, ensure_ascii=False, default=str)
     return "".join(char if _is_plain(char) else json.dumps(char)[1:-1] for char in _without_brackets(text))

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from duologue.errors import JudgeError
 
@@ -75,7 +75,7 @@ def require_object(text: str) -> str:
     return text
 
 
-def validate_reply(value: dict[str, Any], statements: int) -> ScoreReply:
+def validate_reply(value: dict[str, object], statements: int) -> ScoreReply:
     """Return ``value`` as a reply; other keys than those asked for are ignored.
 
     Raises:
@@ -94,7 +94,7 @@ def validate_reply(value: dict[str, Any], statements: int) -> ScoreReply:
     return ScoreReply(float(score), _encodable(reason), _claims(value.get(VERDICTS), statements) if statements else ())
 
 
-def _claims(value: Any, statements: int) -> tuple[ClaimReply, ...]:
+def _claims(value: object, statements: int) -> tuple[ClaimReply, ...]:
     if not isinstance(value, list):
         raise _bad(f"{VERDICTS} is {_shown(value)}, not a list")
     found: dict[int, ClaimReply] = {}
@@ -111,7 +111,7 @@ def _claims(value: Any, statements: int) -> tuple[ClaimReply, ...]:
     return tuple(found[index] for index in range(1, statements + 1))
 
 
-def _claim(item: Any) -> tuple[int, ClaimReply]:
+def _claim(item: object) -> tuple[int, ClaimReply]:
     if not isinstance(item, dict):
         raise _bad(f"a statement's verdict is {_shown(item)}, not an object")
     index, passed, reason = item.get(INDEX), item.get(PASSED), item.get(REASON)
@@ -142,14 +142,14 @@ def _valid_objects(text: str, statements: int) -> tuple[list[ScoreReply], str]:
     return found, problem
 
 
-def _fenced(text: str) -> Iterator[dict[str, Any]]:
+def _fenced(text: str) -> Iterator[dict[str, object]]:
     for match in _FENCE.finditer(text):
         value = _object(match.group(1).strip())
         if value is not None:
             yield value
 
 
-def _anywhere(text: str) -> Iterator[dict[str, Any]]:
+def _anywhere(text: str) -> Iterator[dict[str, object]]:
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
     start, tries = text.find("{"), 0
     while start >= 0 and tries < _MAX_STARTS:
@@ -164,7 +164,7 @@ def _anywhere(text: str) -> Iterator[dict[str, Any]]:
         start = text.find("{", end)
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _object(text: str) -> dict[str, object] | None:
     try:
         value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError):
@@ -176,7 +176,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("a key stands twice in an object")
@@ -192,6 +192,6 @@ def _bad(problem: str) -> JudgeError:
     return JudgeError(problem, retryable=True)
 
 
-def _shown(value: Any, limit: int = 80) -> str:
+def _shown(value: object, limit: int = 80) -> str:
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit]}…"

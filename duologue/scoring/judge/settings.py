@@ -46,7 +46,7 @@ class JudgeSettings:
 
     def sampling(self) -> dict[str, Any]:
         """Return the fields of the request that can change a reply, beside model and messages."""
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
             "top_p": self.top_p,

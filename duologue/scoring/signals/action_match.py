@@ -102,11 +102,11 @@ def _reason(missing: Sequence[str], extra: Sequence[int]) -> str:
     return "; ".join(parts) or "every reference action was done"
 
 
-def _expected(step: ReferenceAction, is_recorded: bool) -> dict[str, Any]:
+def _expected(step: ReferenceAction, is_recorded: bool) -> dict[str, object]:
     return {**step.model_dump(mode="json"), "recorded": is_recorded}
 
 
-def _found(deed: _Deed) -> dict[str, Any]:
+def _found(deed: _Deed) -> dict[str, object]:
     return {"seq": deed.seq, "side": deed.side.value, "name": deed.name, "arguments": deed.arguments}
 
 
@@ -145,11 +145,11 @@ def _deeds(evidence: Evidence) -> list[_Deed]:
     return deeds + calls
 
 
-def _is_error(result: Any) -> bool:
+def _is_error(result: object) -> bool:
     return isinstance(result, dict) and (result.get("status") == "error" or "error" in result)
 
 
-def arguments_match(domain: str, step: ReferenceAction, found: dict[str, Any], rules: MatchRules) -> bool:
+def arguments_match(domain: str, step: ReferenceAction, found: dict[str, object], rules: MatchRules) -> bool:
     """Return whether ``found`` has the step's arguments, as its ``compare_args`` asks.
 
     Arguments left out count with the tool's defaults.
@@ -163,7 +163,7 @@ def arguments_match(domain: str, step: ReferenceAction, found: dict[str, Any], r
     )
 
 
-def _with_defaults(domain: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(domain: str, name: str, arguments: dict[str, object]) -> dict[str, object]:
     try:
         body = find_tool(domain, name).body
     except RegistryError:
@@ -201,6 +201,6 @@ def _as_reference(evidence: Evidence, gold: Sequence[RecordedAction]) -> Finding
     )
 
 
-def _record(action: dict[str, Any], side: Side | None) -> dict[str, Any]:
+def _record(action: dict[str, object], side: Side | None) -> dict[str, object]:
     kept = {key: value for key, value in action.items() if key not in ("seq", "epoch")}
     return {**kept, "side": side.value if side is not None else Side.AGENT.value}

@@ -24,7 +24,7 @@ class PredicateVerdict:
     side: str
     passed: bool | None
     expected: Any
-    actual: Any
+    actual: object
     message: str | None
     error: str | None
 
@@ -75,7 +75,7 @@ def _on_gold(evidence: Evidence, assertion: DbAssertion) -> bool:
     return db is not None and ask_predicate(evidence.scenario.domain, assertion, db).error is None
 
 
-def ask_predicate(domain: str, assertion: DbAssertion, db: dict[str, Any]) -> PredicateVerdict:
+def ask_predicate(domain: str, assertion: DbAssertion, db: dict[str, object]) -> PredicateVerdict:
     """Ask one predicate about a database; an unknown predicate, a refusal or a crash is an ``error``."""
     try:
         function = PREDICATES.get(domain, assertion.func_name)
@@ -89,7 +89,7 @@ def ask_predicate(domain: str, assertion: DbAssertion, db: dict[str, Any]) -> Pr
     return _verdict(assertion, actual == assertion.assert_value, actual, None)
 
 
-def _verdict(assertion: DbAssertion, passed: bool | None, actual: Any, error: str | None) -> PredicateVerdict:
+def _verdict(assertion: DbAssertion, passed: bool | None, actual: object, error: str | None) -> PredicateVerdict:
     return PredicateVerdict(
         func_name=assertion.func_name,
         side=assertion.side.value,

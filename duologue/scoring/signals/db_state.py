@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from duologue.records.action import Side
 from duologue.records.outcome import Cause
 from duologue.records.scenario import SignalName
@@ -47,7 +45,7 @@ def _found_hash(evidence: Evidence, side: Side) -> str | None:
 
 def _report(
     evidence: Evidence, sides: tuple[Side, ...], expected: dict[Side, str | None], found: dict[Side, str | None]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     lines: dict[str, list[str]] = {}
     for side in sides:
         gold = evidence.gold.state.side(side).db if evidence.gold is not None else None

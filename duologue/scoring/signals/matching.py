@@ -23,7 +23,7 @@ class MatchRules:
 EXACT = MatchRules()
 
 
-def values_match(expected: Any, found: Any, rules: MatchRules = EXACT) -> bool:
+def values_match(expected: object, found: object, rules: MatchRules = EXACT) -> bool:
     """Return whether two JSON values are the same value of the same kind.
 
     Numbers equal numbers (1 and 1.0), texts equal texts, true and false equal only themselves, null only
@@ -70,7 +70,7 @@ def _kept(match: re.Match[str]) -> str:
     return match.group() if in_number or is_sign else ""
 
 
-def assign(rows: int, items: Sequence[Any], fits: Callable[[int, Any], bool]) -> list[int | None]:
+def assign(rows: int, items: Sequence[object], fits: Callable[[int, Any], bool]) -> list[int | None]:
     """Give each row an item of its own so that as many rows as possible have one.
 
     Returns for each row the index of its item, or None. Earlier items are preferred.

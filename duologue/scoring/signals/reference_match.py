@@ -11,7 +11,7 @@ from duologue.scoring.signals.matching import MatchRules
 _REMOVE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def reference_match(reference: Any, prediction: Any, rules: MatchRules, *, same_length: bool) -> bool:
+def reference_match(reference: object, prediction: object, rules: MatchRules, *, same_length: bool) -> bool:
     """Return whether the prediction holds the reference, as the reference harness decides it.
 
     ``same_length`` compares the lengths of the two outer lists only, after both were wrapped.
@@ -24,13 +24,13 @@ def reference_match(reference: Any, prediction: Any, rules: MatchRules, *, same_
     return _loosely(expected, found, rules)
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> Any:
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         value = value[0]
     return [value] if isinstance(value, dict) else value
 
 
-def _loosely(expected: Any, found: Any, rules: MatchRules) -> bool:
+def _loosely(expected: object, found: object, rules: MatchRules) -> bool:
     if isinstance(expected, dict):
         return isinstance(found, dict) and all(
             key in found and _loosely(value, found[key], rules) for key, value in expected.items()
@@ -42,7 +42,7 @@ def _loosely(expected: Any, found: Any, rules: MatchRules) -> bool:
     return scalars_close(expected, found, rules)
 
 
-def _first_fit(expected: list[Any], found: list[Any], rules: MatchRules) -> bool:
+def _first_fit(expected: list[object], found: list[object], rules: MatchRules) -> bool:
     unused = list(found)
     for item in expected:
         index = next((at for at, other in enumerate(unused) if _loosely(item, other, rules)), None)
@@ -61,7 +61,7 @@ def scalars_close(expected: Any, found: Any, rules: MatchRules) -> bool:
     return math.isclose(left, right, rel_tol=0.0, abs_tol=1e-8 + 1e-5 * abs(right)) or left == right
 
 
-def _text(value: Any, rules: MatchRules) -> str:
+def _text(value: object, rules: MatchRules) -> str:
     text = str(value)
     if rules.ignore_capitalization:
         text = text.lower()

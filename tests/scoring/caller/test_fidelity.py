@@ -342,7 +342,7 @@ class Liar:
     def __init__(self, honest: object) -> None:
         self.honest = honest
 
-    def decide(self, messages: list[dict], tools: list[str]) -> object:  # type: ignore[type-arg]
+    def decide(self, messages: list[dict], tools: list[str]) -> object:
         reply = self.honest.decide(messages, tools)  # type: ignore[attr-defined]
         ends = {"two zero zero two": "two zero zero seven", "Two, zero, zero, two": "Two, zero, zero, seven"}
         text = reply.text

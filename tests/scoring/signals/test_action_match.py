@@ -4,6 +4,7 @@ from duologue.records.outcome import Cause, Verdict
 from duologue.records.scenario import Scenario
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
+from tests.present import present
 from tests.scoring.shop import ACTIONS, AGENT, EXIT, USER, shop_scenario, step
 
 
@@ -34,7 +35,7 @@ def test_wrong_argument_fails_and_is_named() -> None:
 
 def test_identifier_with_another_digit_count_fails() -> None:
     builder = TraceBuilder(gating_on(step("set_price", item="02134", price=2.0)))
-    builder.dual.agent.db["items"]["2134"] = {"price": 1.0}
+    builder.dual.agent.database["items"]["2134"] = {"price": 1.0}
     assert verdict(builder.call_tool(AGENT, "set_price", item="2134", price=2.0).hang_up()).passed is False
 
 
@@ -86,7 +87,7 @@ def test_read_step_is_looked_for_among_the_calls() -> None:
 
 def test_read_that_the_tool_refused_was_not_done() -> None:
     builder = TraceBuilder(gating_on(step("get_price", item="A1")))
-    del builder.dual.agent.db["items"]["A1"]
+    del builder.dual.agent.database["items"]["A1"]
     assert verdict(builder.call_tool(AGENT, "get_price", item="A1").hang_up()).passed is False
 
 
@@ -118,7 +119,7 @@ def test_empty_reference_is_no_evidence() -> None:
 def test_empty_reference_under_strict_matching_forbids_writes_but_is_not_earned() -> None:
     scenario = gating_on(disallow_extra_items=True)
     quiet = score_trace(TraceBuilder(scenario).hang_up().build(), None)
-    assert (quiet.verdict(ACTIONS).passed, quiet.outcome.cause) == (True, Cause.HARNESS)
+    assert (present(quiet.verdict(ACTIONS)).passed, quiet.outcome.cause) == (True, Cause.HARNESS)
     assert verdict(TraceBuilder(scenario).call_tool(USER, "pay").hang_up()).passed is False
 
 

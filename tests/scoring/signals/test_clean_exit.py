@@ -4,6 +4,7 @@ from duologue.records.event import ExitRequested
 from duologue.records.outcome import Cause, OutcomeKind, StopReason
 from duologue.scoring.score import score_trace
 from duologue.testing.builders import TraceBuilder
+from tests.present import present
 from tests.scoring.shop import AGENT, EXIT, USER, shop_scenario
 
 
@@ -14,7 +15,7 @@ def done() -> TraceBuilder:
 def test_timeout_fails_the_attempt_but_not_the_task() -> None:
     result = score_trace(done().end(StopReason.TIMEOUT).build(), None)
     assert (result.outcome.kind, result.is_task_successful) == (OutcomeKind.FAILED, True)
-    assert result.verdict(EXIT).evidence["found"] == "[TIMEOUT]"
+    assert present(result.verdict(EXIT)).evidence["found"] == "[TIMEOUT]"
 
 
 def test_exit_that_nobody_asked_for_is_no_evidence() -> None:
@@ -24,7 +25,7 @@ def test_exit_that_nobody_asked_for_is_no_evidence() -> None:
 
 def test_exit_asked_for_by_the_user_is_not_the_agents() -> None:
     builder = done().add(ExitRequested(side=USER, text="Bye.")).end(StopReason.EXIT)
-    assert score_trace(builder.build(), None).verdict(EXIT).passed is None
+    assert present(score_trace(builder.build(), None).verdict(EXIT)).passed is None
 
 
 @pytest.mark.parametrize("mode", [(), ("reference",)])
@@ -42,4 +43,4 @@ def test_caller_who_hangs_up_ends_the_call_in_order(mode: tuple[str, ...], kind:
 
 
 def test_caller_who_has_nothing_more_to_say_has_not_hung_up() -> None:
-    assert score_trace(done().end(StopReason.CALLER_DONE).build(), None).verdict(EXIT).passed is False
+    assert present(score_trace(done().end(StopReason.CALLER_DONE).build(), None).verdict(EXIT)).passed is False

@@ -5,8 +5,8 @@ DOMAIN = "heating"
 
 
 def sync_heating(agent: SideState, user: SideState) -> Deltas:
-    supply_on = agent.db["accounts"][user.db["account_id"]]["supply_on"]
-    if user.db["supply_on"] == supply_on:
+    supply_on = agent.database["accounts"][user.database["account_id"]]["supply_on"]
+    if user.database["supply_on"] == supply_on:
         return Deltas()
     delta = {"supply_on": supply_on}
     apply_dotted_delta(user, delta)

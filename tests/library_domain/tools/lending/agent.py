@@ -16,7 +16,7 @@ from duologue.toolkit.world import world_event
 
 @read_tool(DOMAIN, Side.AGENT, "Read the notice board: the days on which the library is closed.")
 def read_notices(state: SideState) -> ToolResult:
-    return ToolResult({"closed_days": state.db["closed_days"]})
+    return ToolResult({"closed_days": state.database["closed_days"]})
 
 
 @read_tool(DOMAIN, Side.AGENT, "List the loans of the caller.", uses=["desk"])
@@ -35,7 +35,7 @@ async def renew_loan(context: ToolContext, book: str, days: int) -> ToolResult:
     desk = context.handle("desk", DeskClient)
     loans = await desk.ask("GET", "/loans")
     day = loans.get(book, {}).get("due_day", 0) + days
-    while day in context.state.db["closed_days"]:
+    while day in context.state.database["closed_days"]:
         day += 1
     loan = await desk.ask("POST", f"/loans/{book}/renewals", {"day": day})
     return ToolResult({"due_day": loan["due_day"]}, f"{book} is due on day {loan['due_day']}.")
@@ -43,4 +43,4 @@ async def renew_loan(context: ToolContext, book: str, days: int) -> ToolResult:
 
 @world_event(DOMAIN)
 def closing_announced(state: SideState, side: Side, data: Mapping[str, Any]) -> None:
-    state.db["closed_days"].append(data["day"])
+    state.database["closed_days"].append(data["day"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import TypeAdapter
 from tools.lending.desk import DOMAIN
 
 from duologue.toolkit.caller_machine import (
@@ -20,7 +21,7 @@ from duologue.toolkit.caller_machine import (
 @caller_machine(DOMAIN, "reader")
 class Reader:
     def __init__(self, setup: MachineSetup) -> None:
-        self._lines = list(setup.settings["lines"])
+        self._lines = TypeAdapter(list[str]).validate_python(setup.settings["lines"])
 
     def take(self, happening: Happening) -> Sequence[Move]:
         match happening:

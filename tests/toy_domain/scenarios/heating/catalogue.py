@@ -1,3 +1,5 @@
+from typing import Any
+
 from duologue.records.action import DbAssertion, InitAction, ReferenceAction, Side
 from duologue.records.scenario import (
     CatalogueOptions,
@@ -37,7 +39,7 @@ def user_side() -> SideSpec:
 
 
 def agent_side() -> SideSpec:
-    tools = {**{name: {} for name in side_tools(DOMAIN, Side.AGENT)}, END_CALL_TOOL: {}}
+    tools: dict[str, dict[str, Any]] = {name: {} for name in (*side_tools(DOMAIN, Side.AGENT), END_CALL_TOOL)}
     return SideSpec(
         prompt=data_file(f"{DOMAIN}/policy.md").read_text("utf-8"),
         resources=Resources(tools=tools),

@@ -1,3 +1,5 @@
+from typing import Any
+
 from duologue.errors import ToolRefusal
 from duologue.records.action import Side
 from duologue.state.side_state import SideState
@@ -7,8 +9,8 @@ from duologue.toolkit.tool import read_tool, write_tool
 DOMAIN = "heating"
 
 
-def account(state: SideState, account_id: str) -> dict:
-    accounts = state.db["accounts"]
+def account(state: SideState, account_id: str) -> dict[str, Any]:
+    accounts: dict[str, dict[str, Any]] = state.database["accounts"]
     if account_id not in accounts:
         raise ToolRefusal(f"There is no account {account_id}.")
     return accounts[account_id]
@@ -16,7 +18,7 @@ def account(state: SideState, account_id: str) -> dict:
 
 @read_tool(DOMAIN, Side.AGENT, "Find an account by phone number.", {"phone": {"type": "string"}})
 def find_account(state: SideState, phone: str) -> ToolResult:
-    for account_id, found in state.db["accounts"].items():
+    for account_id, found in state.database["accounts"].items():
         if found["phone"] == phone:
             return ToolResult({"account_id": account_id, **found})
     raise ToolRefusal(f"No account has the number {phone}.")

@@ -7,16 +7,16 @@ DOMAIN = "heating"
 
 @init_function(DOMAIN)
 def cut_supply(state: SideState, account_id: str) -> None:
-    if account_id not in state.db["accounts"]:
+    if account_id not in state.database["accounts"]:
         raise ToolError(f"no account {account_id!r}")
-    state.db["accounts"][account_id]["supply_on"] = False
+    state.database["accounts"][account_id]["supply_on"] = False
 
 
 @init_function(DOMAIN)
 def turn_down(state: SideState, celsius: int) -> None:
-    state.db["target_c"] = celsius
+    state.database["target_c"] = celsius
 
 
 @predicate(DOMAIN)
 def assert_heating(db: dict) -> bool:
-    return db["supply_on"] and db["target_c"] > db["room_c"]
+    return bool(db["supply_on"] and db["target_c"] > db["room_c"])

@@ -1,6 +1,6 @@
 import re
 
-from duologue.toolkit.phrasebook import PHRASEBOOKS, Identification, Phrasebook, Question, Request
+from duologue.toolkit.phrasebook import PHRASEBOOKS, Arguments, Identification, Phrasebook, Question, Request
 from duologue.toolkit.rules import RULES_NAME
 from duologue.toolkit.vocabulary import VOCABULARIES, Vocabulary
 
@@ -12,7 +12,7 @@ def heard_number(text: str) -> str | None:
     return f"{digits[:3]}-{digits[3:6]}-{digits[6:]}" if len(digits) == 10 else None
 
 
-def report(tool: str, arguments: dict, result: dict) -> str:
+def report(tool: str, arguments: Arguments, result: Arguments) -> str:
     if tool == "set_target":
         return f"I have set the target to {result['target_c']} degrees."
     return f"The thermostat says that it is {'heating' if result['heating'] else 'idle'}."

@@ -9,7 +9,7 @@ DOMAIN = "heating"
 
 @read_tool(DOMAIN, Side.USER, "Read the thermostat.")
 def check_thermostat(state: SideState) -> ToolResult:
-    db = state.db
+    db = state.database
     is_heating = db["supply_on"] and db["target_c"] > db["room_c"]
     return ToolResult({"heating": is_heating, "target_c": db["target_c"]})
 
@@ -18,5 +18,5 @@ def check_thermostat(state: SideState) -> ToolResult:
 def set_target(state: SideState, celsius: int) -> ToolResult:
     if not 5 <= celsius <= 30:
         raise InvalidArguments("celsius must be between 5 and 30")
-    state.db["target_c"] = celsius
+    state.database["target_c"] = celsius
     return ToolResult({"target_c": celsius})
