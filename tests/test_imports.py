@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 ENGINE = ROOT / "duologue"
 CLOCKS = {"time", "monotonic", "perf_counter", "monotonic_ns", "time_ns", "perf_counter_ns", "sleep"}
@@ -52,6 +54,7 @@ def test_only_the_clocks_read_time() -> None:
     assert readers <= {"duologue/clock.py", "duologue/bots/media_clock.py"}
 
 
+@pytest.mark.slow
 def test_what_runs_calls_loads_no_bots_and_leaves_time_alone() -> None:
     """Importing ``duologue.bots`` makes the module ``time`` answer with session time inside a session."""
     code = (

@@ -119,6 +119,7 @@ def test_pink_noise_has_equal_power_in_every_octave_and_white_noise_3_db_more_in
     assert steps["white"] == pytest.approx([3.01] * 4, abs=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "burst_ms"), [(0.02, 60), (0.1, 20), (0.2, 200), (0.6, 100)])
 def test_loss_has_the_share_and_the_bursts_that_are_asked(rate: float, burst_ms: float) -> None:
     line, loud = channel(loss={"rate": rate, "burst_ms": burst_ms}), tone(500, 0.02)

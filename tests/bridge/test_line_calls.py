@@ -139,6 +139,7 @@ async def test_noise_does_not_keep_a_call_open(tmp_path: Path) -> None:
     assert ended(noisy).media_ms == ended(direct).media_ms
 
 
+@pytest.mark.slow
 async def test_bad_line_in_real_time_is_the_same_line(tmp_path: Path) -> None:
     played = await play(
         tmp_path,

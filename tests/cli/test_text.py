@@ -22,6 +22,7 @@ def test_counts_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "do_nothing: 0 passed, 40 failed, 0 not_evaluable\n"
 
 
+@pytest.mark.slow
 def test_scenarios_that_come_out_otherwise_are_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +52,7 @@ def test_line_that_changes_sound_is_refused_before_any_call(
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_run_directory_is_that_of_any_run_and_equal_seeds_give_equal_calls(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +76,7 @@ def test_run_directory_is_that_of_any_run_and_equal_seeds_give_equal_calls(
     assert "verdicts changed: 0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_stored", [True, False], ids=["stored", "in memory"])
 def test_ctrl_c_stops_between_two_scenarios(tmp_path: Path, is_stored: bool) -> None:
     stop = (

@@ -22,7 +22,7 @@ from tests.interop.foreign_bot import ForeignBot, tone
 from tests.interop.stage import PATIENT, FastClock
 from tests.lending import BEFORE, RIGHT, lending_scenarios, run_attempt
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

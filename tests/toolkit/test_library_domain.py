@@ -35,7 +35,7 @@ from duologue.toolkit.results import ToolResult
 from duologue.toolkit.tool import TOOLS, Tool, ToolContext, ToolKind
 from tests.lending import BEFORE, DOMAIN, RIGHT, ROOT, Done, lending_scenarios, run_attempt
 
-pytestmark = pytest.mark.socket
+pytestmark = [pytest.mark.socket, pytest.mark.slow]
 
 GUIDE = Path(__file__).parents[2] / "docs" / "authoring.md"
 RENEW_WHALES = ("renew_loan", {"book": "whales", "days": 14})
