@@ -1,8 +1,13 @@
-"""``--fast``: the tests that need no speech and little time, with a guard on what they load and whom they call."""
+"""What every program under test inherits, and ``--fast``: the tests that need no speech and little time.
+
+A guard looks at what a fast test loads and whom it calls.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -52,6 +57,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What the programs under test inherit: a run in the background ignores Ctrl-C, and a program that may not keep
+    # its compiled modules loads for twice as long.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.getoption("--fast"):
         config.stash[GUARD] = Guard()
 
@@ -66,8 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What was imported lives to the end; looking through it again and again takes a tenth of a fast run."""
-    if session.config.getoption("--fast"):
-        gc.freeze()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _DIGITS = {
     word: str(digit)
@@ -47,7 +48,8 @@ class DigitRun:
     after: str
 
 
-def digit_runs(text: str) -> list[DigitRun]:
+@lru_cache(maxsize=4096)  # each check of a caller reads the same turns
+def digit_runs(text: str) -> tuple[DigitRun, ...]:
     """Return the runs of digits in ``text``, in order.
 
     Commas, full stops, hyphens and spaces do not end a run, as numbers are dictated in groups. Words of an amount
@@ -77,7 +79,7 @@ def digit_runs(text: str) -> list[DigitRun]:
             used = _decimals(matches, index)
         index += used
     close(len(text))
-    return runs
+    return tuple(runs)
 
 
 def figures(text: str) -> list[str]:

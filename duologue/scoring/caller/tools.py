@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from duologue.errors import RegistryError
 from duologue.records.action import Side
@@ -79,7 +80,7 @@ class _Past:
         """Return what was told by events after ``after``, up to ``until``."""
         return " ".join(_part(item, after, until) for item in self.told)
 
-    def words(self, after: int = 0, until: int | None = None) -> set[str]:
+    def words(self, after: int = 0, until: int | None = None) -> frozenset[str]:
         """Return the stems of what was told by events after ``after``, up to ``until``."""
         return _words(self.text(after, until), self.vocabulary)
 
@@ -207,7 +208,7 @@ def _tool_words(domain: str, tools: Mapping[str, Tool]) -> dict[str, _Words]:
     return {name: _Words(own[name], frozenset(words[name])) for name in tools}
 
 
-def _rare(texts: Iterable[set[str]], limit: int) -> set[str]:
+def _rare(texts: Iterable[frozenset[str]], limit: int) -> set[str]:
     counts = Counter(word for own in texts for word in own)
     return {word for word, count in counts.items() if count <= limit}
 
@@ -228,10 +229,11 @@ def _values(properties: Mapping[str, object]) -> list[str]:
     return values
 
 
-def _words(text: str, vocabulary: Vocabulary) -> set[str]:
+@lru_cache(maxsize=4096)  # the texts of a domain's tools come again with every attempt
+def _words(text: str, vocabulary: Vocabulary) -> frozenset[str]:
     """Return the stems of the words that can tell a tool; courtesies and common words are left out."""
     text = _COURTESY.sub(" ", text).lower().replace("’", "").replace("'", "")
     for pattern, joined in vocabulary.compounds.items():
         text = re.sub(pattern, joined, text)
     text = re.sub(r"\b(?:[a-z][ .-]+){1,4}[a-z]\b\.?", lambda match: re.sub(r"[^a-z]", "", match.group()), text)
-    return {word[:_STEM] for word in re.findall(r"[a-z]{3,}", text) if word not in _STOP}
+    return frozenset(word[:_STEM] for word in re.findall(r"[a-z]{3,}", text) if word not in _STOP)

@@ -27,7 +27,7 @@ def test_digits_are_read_as_they_are_dictated(text: str, runs: list[str]) -> Non
     "text", ["two hundred", "seventy five point three four megabits", "5 dollars", "1,000,000", "2.5"]
 )
 def test_amounts_are_left_out(text: str) -> None:
-    assert digit_runs(text) == []
+    assert digit_runs(text) == ()
 
 
 def test_run_knows_what_was_said_around_it() -> None:
