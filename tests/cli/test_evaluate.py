@@ -61,14 +61,21 @@ def test_ctrl_c_while_the_program_is_still_loading_ends_it_quietly(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.socket
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_terminal_of_another_encoding_and_width_is_no_obstacle(tmp_path: Path, encoding: str) -> None:
-    argv = command("--scenarios", SCENARIO, "--output-dir", str(tmp_path), "--agent-url", "ws://127.0.0.1:1")
-    env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "20", "TERM": "dumb"}
-    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "1 scenario \\u2192 " in done.stdout
-    assert "cannot reach the agent bot at ws://127.0.0.1:1" in done.stderr
+def test_terminal_of_another_encoding_and_width_is_no_obstacle(tmp_path: Path) -> None:
+    def start(encoding: str) -> subprocess.Popen[str]:
+        out = ["--output-dir", str(tmp_path / encoding)]
+        argv = command("--scenarios", SCENARIO, *out, "--agent-url", "ws://127.0.0.1:1")
+        env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "20", "TERM": "dumb"}
+        return subprocess.Popen(
+            argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding=encoding
+        )
+
+    with start("ascii") as narrow, start("latin-1") as wide:  # each waits for bots that may still be loading
+        for process in (narrow, wide):
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == 1
+            assert "1 scenario \\u2192 " in out
+            assert "cannot reach the agent bot at ws://127.0.0.1:1" in err
 
 
 def test_domains_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

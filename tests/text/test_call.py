@@ -1,7 +1,10 @@
+import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +45,28 @@ def scenarios(profile: str) -> Sequence[Scenario]:
     return CATALOGUES.get("tau2_telecom", RULES_NAME).load(CatalogueOptions(profile=profile))
 
 
-def outcomes(profile: str, agent: str, **options: Any) -> list[tuple[str, OutcomeKind]]:
-    return [
-        (scenario.name, score_trace(run_text_call(scenario, agent, **options), None).outcome.kind)
-        for scenario in scenarios(profile)
-    ]
+def outcome(scenario: Scenario, agent: str, options: dict[str, Any]) -> tuple[str, OutcomeKind]:
+    return scenario.name, score_trace(run_text_call(scenario, agent, **options), None).outcome.kind
+
+
+Outcomes = Callable[..., list[tuple[str, OutcomeKind]]]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[Outcomes]:
+    """Hold all calls of a profile, on every core: a call in text computes and never waits."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(mp_context=spawn, initializer=load_domain, initargs=("tau2_telecom",)) as pool:
+
+        def hold(profile: str, agent: str, **options: Any) -> list[tuple[str, OutcomeKind]]:
+            return list(pool.map(partial(outcome, agent=agent, options=options), scenarios(profile), chunksize=8))
+
+        yield hold
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_reference_agent_passes_every_scenario(profile: str) -> None:
+def test_the_reference_agent_passes_every_scenario(outcomes: Outcomes, profile: str) -> None:
     results = outcomes(profile, "reference")
     assert len(results) == 228
     assert [name for name, kind in results if kind is not OutcomeKind.PASSED] == []
@@ -59,21 +74,21 @@ def test_the_reference_agent_passes_every_scenario(profile: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
-def test_doing_nothing_fails_every_scenario(profile: str) -> None:
+def test_doing_nothing_fails_every_scenario(outcomes: Outcomes, profile: str) -> None:
     assert {kind for _, kind in outcomes(profile, "do_nothing")} == {OutcomeKind.FAILED}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATION_KINDS)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_wrong_action_fails_every_scenario(profile: str, mutation: str) -> None:
+def test_a_wrong_action_fails_every_scenario(outcomes: Outcomes, profile: str, mutation: str) -> None:
     results = outcomes(profile, "wrong_action", mutation=mutation)
     assert [name for name, kind in results if kind is not OutcomeKind.FAILED] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [MILD, HASTY], ids=["misheard", "interrupted"])
-def test_the_reference_agent_passes_over_a_bad_line(noise: Noise) -> None:
+def test_the_reference_agent_passes_over_a_bad_line(outcomes: Outcomes, noise: Noise) -> None:
     results = outcomes("guide", "reference", noise=noise)
     assert [name for name, kind in results if kind is not OutcomeKind.PASSED] == []
 
