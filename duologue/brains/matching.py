@@ -121,5 +121,9 @@ class _Fit(Generic[Key]):
 
 
 def _best_wording(heard: str, key: Key, known: Iterable[str], vocabulary: Vocabulary) -> _Fit[Key]:
-    fits = [_Fit(key, similarity(heard, wording, vocabulary), wording) for wording in known]
-    return max(fits, key=lambda fit: fit.score, default=_Fit(key, 0.0, ""))
+    score, wording = 0.0, ""
+    for rival in known:
+        found = similarity(heard, rival, vocabulary)
+        if found > score or not wording:
+            score, wording = found, rival
+    return _Fit(key, score, wording)
